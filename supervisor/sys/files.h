@@ -1,0 +1,52 @@
+#pragma once
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "sys/fd.h"
+
+namespace podjail {
+
+/// openat(2) with O_CLOEXEC. `folder` may be AT_FDCWD.
+Expected<Fd> open_at(int folder, const std::string& path, int flags, mode_t mode = 0);
+
+/// openat2(2) with RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS (Linux 5.6): nothing outside `folder`, no link followed.
+Expected<Fd> open_beneath(int folder, const std::string& path, int flags);
+
+/// The same, but links are followed as long as they stay beneath `folder`; EXDEV where one leads out.
+Expected<Fd> open_within(int folder, const std::string& path, int flags);
+
+/// The whole file. EFBIG where it has more than `limit` bytes (also when it grows while being read).
+Expected<std::string> read_all(int fd, std::size_t limit);
+
+Expected<void> write_all(int fd, std::string_view bytes);
+
+/// A memfd that holds `bytes` and is sealed against every change (F_SEAL_SEAL | SHRINK | GROW | WRITE), CLOEXEC, at offset 0.
+Expected<Fd> sealed_memfd(const char* name, std::string_view bytes);
+
+/// mkdirat(2) with exactly `mode`, whatever the umask; an existing folder is an error.
+Expected<void> make_folder(int parent, const std::string& name, mode_t mode);
+
+/// mkdir -p; new folders get 0755 less the umask.
+Expected<void> make_folders(const std::string& path);
+
+/// Removes `name` in `parent` with all beneath it, folders without permissions too, following no link. Iterative, no depth limit.
+Expected<void> remove_tree(int parent, const std::string& name);
+
+/// Bytes on disk (st_blocks) and inodes beneath an open folder, itself not counted, hard links counted once each name. Stops early once one
+/// of the bounds is passed.
+struct TreeSize {
+  std::uint64_t bytes = 0, files = 0;
+  bool too_deep = false;  ///< folders more than 128 deep: not counted to the end
+};
+TreeSize measure_tree(int folder, std::uint64_t max_bytes, std::uint64_t max_files);
+
+/// Absolute, lexically normal (no "." or ".."; symlinks are left alone).
+Expected<std::string> absolute_path(const std::string& path);
+
+}  // namespace podjail

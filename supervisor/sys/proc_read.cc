@@ -1,0 +1,185 @@
+#include "sys/proc_read.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+#include "sys/fd.h"
+
+namespace podjail {
+namespace {
+
+constexpr std::size_t kMaxProcFile = 1U << 20;
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  return text;
+}
+
+std::uint64_t number(std::string_view text, int base = 10) {
+  text = trimmed(text);
+  std::uint64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value, base);
+  return value;
+}
+
+std::optional<pid_t> numeric_name(const char* name) {
+  pid_t pid = 0;
+  const char* end = name + std::char_traits<char>::length(name);
+  const auto [stop, error] = std::from_chars(name, end, pid);
+  return error == std::errc{} && stop == end && pid > 0 ? std::optional(pid) : std::nullopt;
+}
+
+struct CloseDir {
+  void operator()(DIR* folder) const noexcept { ::closedir(folder); }
+};
+
+std::vector<pid_t> numeric_entries(const std::string& path) {
+  std::vector<pid_t> found;
+  const std::unique_ptr<DIR, CloseDir> folder(::opendir(path.c_str()));
+  if (!folder) return found;
+  while (const dirent* entry = ::readdir(folder.get())) {
+    if (const auto pid = numeric_name(entry->d_name)) found.push_back(*pid);
+  }
+  return found;
+}
+
+// The fields of /proc/PID/stat from the third (state) on. The second, the process's own name in brackets, may hold ") Z 1 1\n(": the last
+// bracket counts.
+Expected<std::vector<std::string_view>> stat_fields(std::string_view text) {
+  const std::size_t bracket = text.rfind(')');
+  if (bracket == std::string_view::npos) return fail("no name in /proc/PID/stat");
+  std::vector<std::string_view> fields;
+  std::string_view rest = text.substr(bracket + 1);
+  while (true) {
+    const std::size_t start = rest.find_first_not_of(" \n");
+    if (start == std::string_view::npos) return fields;
+    rest.remove_prefix(start);
+    const std::size_t end = std::min(rest.find_first_of(" \n"), rest.size());
+    fields.push_back(rest.substr(0, end));
+    rest.remove_prefix(end);
+  }
+}
+
+}  // namespace
+
+Expected<std::string> read_proc_file(const std::string& path) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) return fail("open", errno, path);
+  std::string text(4096, '\0');
+  std::size_t used = 0;
+  while (true) {
+    const ssize_t count = ::read(file.get(), text.data() + used, text.size() - used);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return fail("read", errno, path);
+    if (count == 0) break;
+    used += static_cast<std::size_t>(count);
+    if (used > kMaxProcFile) return fail("read", EFBIG, path);
+    if (used == text.size()) text.resize(text.size() * 2);
+  }
+  text.resize(used);
+  return text;
+}
+
+ProcStatus parse_proc_status(std::string_view text) {
+  ProcStatus status;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::size_t colon = line.find(':');
+    if (colon == std::string_view::npos) continue;
+    const std::string_view key = line.substr(0, colon);  // Name's value has its control characters escaped by the kernel
+    const std::string_view value = trimmed(line.substr(colon + 1));
+    const auto bytes = [&] { return number(value) * 1024; };  // "  123 kB"
+    if (key == "Tgid")
+      status.tgid = static_cast<pid_t>(number(value));
+    else if (key == "PPid")
+      status.ppid = static_cast<pid_t>(number(value));
+    else if (key == "State")
+      status.state = value.empty() ? '?' : value.front();
+    else if (key == "Threads")
+      status.threads = static_cast<int>(number(value));
+    else if (key == "Seccomp")
+      status.seccomp_mode = static_cast<int>(number(value));
+    else if (key == "Seccomp_filters")
+      status.seccomp_filters = static_cast<int>(number(value));
+    else if (key == "NoNewPrivs")
+      status.no_new_privs = number(value) == 1;
+    else if (key == "CapInh")
+      status.cap_inheritable = number(value, 16);
+    else if (key == "CapPrm")
+      status.cap_permitted = number(value, 16);
+    else if (key == "CapEff")
+      status.cap_effective = number(value, 16);
+    else if (key == "CapBnd")
+      status.cap_bounding = number(value, 16);
+    else if (key == "CapAmb")
+      status.cap_ambient = number(value, 16);
+    else if (key == "RssAnon")
+      status.rss_anon = bytes();
+    else if (key == "RssShmem")
+      status.rss_shmem = bytes();
+    else if (key == "VmSwap")
+      status.vm_swap = bytes();
+    else if (key == "VmData")
+      status.vm_data = bytes();
+  }
+  return status;
+}
+
+Expected<ProcStatus> read_proc_status(pid_t pid) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/status";
+  auto text = read_proc_file(path);
+  if (!text) {
+    if (text.error().err == ENOENT) text.error().err = ESRCH;
+    return std::unexpected(text.error());
+  }
+  return parse_proc_status(*text);
+}
+
+std::vector<pid_t> descendants(pid_t root) {
+  std::unordered_multimap<pid_t, pid_t> children;
+  for (const pid_t pid : numeric_entries("/proc")) {
+    const auto text = read_proc_file("/proc/" + std::to_string(pid) + "/stat");
+    if (!text) continue;  // gone meanwhile
+    const auto fields = stat_fields(*text);
+    if (fields && fields->size() > 1) children.emplace(static_cast<pid_t>(number((*fields)[1])), pid);
+  }
+  std::vector<pid_t> found;
+  std::vector<pid_t> open{root};
+  while (!open.empty()) {
+    const pid_t parent = open.back();
+    open.pop_back();
+    const auto [first, last] = children.equal_range(parent);
+    for (auto child = first; child != last; ++child) {
+      found.push_back(child->second);
+      open.push_back(child->second);
+    }
+    children.erase(first, last);  // a PID reused during the pass could otherwise close a circle
+  }
+  return found;
+}
+
+std::vector<pid_t> thread_ids(pid_t pid) {
+  return numeric_entries("/proc/" + std::to_string(pid) + "/task");
+}
+
+Expected<CpuTimes> read_cpu_times(pid_t pid) {
+  static const auto tick_ns = static_cast<std::uint64_t>(1'000'000'000 / ::sysconf(_SC_CLK_TCK));
+  const auto text = TRY(read_proc_file("/proc/" + std::to_string(pid) + "/stat"));
+  const auto fields = TRY(stat_fields(text));
+  constexpr std::size_t kUtime = 14 - 3;  // proc(5) counts from 1, and the first two are cut off
+  if (fields.size() < kUtime + 4) return fail("too few fields in /proc/PID/stat");
+  return CpuTimes{.user_ns = (number(fields[kUtime]) + number(fields[kUtime + 2])) * tick_ns,
+                  .system_ns = (number(fields[kUtime + 1]) + number(fields[kUtime + 3])) * tick_ns};
+}
+
+}  // namespace podjail
