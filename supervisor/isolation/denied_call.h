@@ -1,0 +1,27 @@
+#pragma once
+#include <linux/seccomp.h>
+#include <sys/types.h>
+
+#include <string>
+
+#include "isolation/plan.h"
+
+namespace podjail {
+
+/// What to do with one call that came by user notification. Pure.
+struct CallDecision {
+  enum class Kind {
+    deny,         ///< answer `err`, record
+    new_process,  ///< clone/fork/vfork without CLONE_THREAD: the supervisor counts, then CONTINUE or `err`
+    new_thread,   ///< clone with CLONE_THREAD: likewise
+    target,       ///< CONTINUE if `target` (a PID or TID in a register) belongs to the tree, else deny with `err`
+  } kind = Kind::deny;
+  int err = 0;
+  pid_t target = 0;
+  std::string what;    ///< the kernel's name of the call: "socket"; "syscall_463" where there is none
+  std::string detail;  ///< salient arguments: "AF_INET, SOCK_STREAM", "pid 1, SIGTERM"; may be empty
+};
+
+CallDecision decide_call(const seccomp_data& call, const SeccompPlan& plan);
+
+}  // namespace podjail
