@@ -1,0 +1,98 @@
+#include "result/store.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <nlohmann/json.hpp>
+
+#include "sys/files.h"
+
+namespace podjail {
+namespace {
+
+constexpr const char* kRecord = "result.json";
+constexpr const char* kTemporary = ".result.json.tmp";
+constexpr const char* kTerminationLog = "/dev/termination-log";
+constexpr std::size_t kMaxRecord = 256U << 20;
+
+Error with_owner(Error error, const std::string& path) {
+  struct stat status {};
+  error.subject = path;
+  if (::stat(path.c_str(), &status) == 0) {
+    error.subject += " (owner " + std::to_string(status.st_uid) + ":" + std::to_string(status.st_gid) + ", mode 0" +
+                     [&status] {
+                       std::string octal;
+                       for (int shift = 9; shift >= 0; shift -= 3) octal += static_cast<char>('0' + ((status.st_mode >> shift) & 7));
+                       return octal;
+                     }() +
+                     "; podjail is " + std::to_string(::geteuid()) + ":" + std::to_string(::getegid()) + ")";
+  }
+  return error;
+}
+
+}  // namespace
+
+Expected<ResultStore> ResultStore::open(const std::string& path) {
+  const std::string absolute = TRY(absolute_path(path));
+  if (auto made = make_folders(absolute); !made) return std::unexpected(with_owner(made.error(), absolute));
+  auto folder = open_at(AT_FDCWD, absolute, O_RDONLY | O_DIRECTORY);
+  if (!folder) return std::unexpected(with_owner(folder.error(), absolute));
+  struct stat status {};
+  if (::fstat(folder->get(), &status) != 0) return fail("stat", errno, absolute);
+  ResultStore store(absolute, *std::move(folder), status.st_mode & 07777);
+  auto probe = open_at(store.folder(), kTemporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);
+  if (!probe) return std::unexpected(with_owner(Error{"write to", probe.error().err, {}}, absolute));
+  (void)::unlinkat(store.folder(), kTemporary, 0);  // the next publish makes it anew
+  return store;
+}
+
+std::optional<EarlierRecord> ResultStore::earlier() const {
+  const auto file = open_at(folder(), kRecord, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  if (!file) return std::nullopt;
+  const auto text = read_all(file->get(), kMaxRecord);
+  if (!text) return std::nullopt;
+  using nlohmann::json;
+  const json document = json::parse(*text, nullptr, false);
+  if (!document.is_object() || document.value("schema", json()) != "podjail.result/v1") return std::nullopt;
+  EarlierRecord record;
+  const json status = document.value("status", json()), run = document.value("run", json()), exit = document.value("exit", json());
+  if (!status.is_string() || !run.is_object() || !exit.is_object()) return std::nullopt;
+  const auto known = status_from(status.get_ref<const std::string&>());
+  if (!known) return std::nullopt;
+  record.status = *known;
+  if (const json id = run.value("id", json()); id.is_string()) record.run_id = id.get<std::string>();
+  if (const json attempt = run.value("attempt", json()); attempt.is_number_unsigned()) record.attempt = attempt.get<int>();
+  if (const json code = exit.value("supervisor_code", json()); code.is_number_unsigned()) record.supervisor_code = code.get<int>();
+  return record;
+}
+
+void ResultStore::restore_mode() {
+  (void)!::fchmod(folder(), mode_);  // a failure shows in the next open
+}
+
+Expected<void> ResultStore::publish(const std::string& record) {
+  restore_mode();
+  Fd file = TRY(open_at(folder(), kTemporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0644));
+  if (::fchmod(file.get(), 0644) != 0) return fail("chmod", errno, kTemporary);
+  TRY_VOID(write_all(file.get(), record));
+  if (::fsync(file.get()) != 0) return fail("fsync", errno, kTemporary);
+  if (::renameat(folder(), kTemporary, folder(), kRecord) != 0) return fail("rename to", errno, kRecord);
+  if (::fsync(folder()) != 0 && errno != EINVAL) return fail("fsync", errno, path_);  // EINVAL: a file system without it (some FUSE)
+  return {};
+}
+
+Expected<Fd> ResultStore::create_file(const std::string& name) {
+  // A new file: what was there before may be a FIFO or have other names.
+  if (::unlinkat(folder(), name.c_str(), 0) != 0 && errno != ENOENT) return fail("replace", errno, path_ + "/" + name);
+  return open_at(folder(), name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644);
+}
+
+void write_termination_message(const std::string& message) {
+  if (auto file = open_at(AT_FDCWD, kTerminationLog, O_WRONLY | O_TRUNC | O_NOCTTY)) {
+    (void)write_all(file->get(), message);  // best effort: no result depends on it
+  }
+}
+
+}  // namespace podjail
