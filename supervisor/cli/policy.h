@@ -1,0 +1,22 @@
+#pragma once
+#include <span>
+#include <string>
+
+namespace podjail {
+
+// The subcommands of `podjail policy`. Each prints to stdout (problems to stderr, one a line: "file:line:column: /pointer: message") and
+// returns the process's exit code: 0, 64 for a wrong argument, 73 where stdout can't be written, 78 for an invalid policy. "-" as a policy
+// is stdin.
+
+/// The effective policy as JSON; it is itself a policy document.
+int policy_show(const std::string& name_or_file, std::span<const std::string> sets);
+
+int policy_check(const std::string& name_or_file, std::span<const std::string> sets);
+
+/// The JSON Schema "policy" or "result".
+int policy_schema(const std::string& name);
+
+/// The built-in policies: a table, or a JSON list of {name, summary, sha256}.
+int policy_list(bool json);
+
+}  // namespace podjail

@@ -1,0 +1,168 @@
+#include "cli/result.h"
+
+#include <fcntl.h>
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "base/units.h"
+#include "base/utf8.h"
+#include "result/exit_code.h"
+#include "sys/files.h"
+
+namespace podjail {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMaxRecord = 256U << 20;
+
+// C0 and C1 controls but newline and tab, shown as \x1b: what the script wrote must not drive the reader's terminal.
+std::string neutral(const std::string& text) {
+  static constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string result;
+  const auto escape = [&result](unsigned code) {
+    result += "\\x";
+    result += kDigits[(code >> 4) & 15];
+    result += kDigits[code & 15];
+  };
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0) {
+      escape(static_cast<unsigned char>(text[++i]));
+    } else if ((byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f) {
+      escape(byte);
+    } else {
+      result += text[i];
+    }
+  }
+  return result;
+}
+
+// A record may come from anywhere: nothing in it is taken for granted.
+class View {
+ public:
+  explicit View(const json& value) : value_(value) {}
+  View operator[](const char* key) const {
+    static const json kNull;
+    const auto found = value_.is_object() ? value_.find(key) : value_.end();
+    return View(value_.is_object() && found != value_.end() ? *found : kNull);
+  }
+  [[nodiscard]] bool empty() const { return value_.is_null() || (value_.is_string() && value_.get_ref<const std::string&>().empty()); }
+  [[nodiscard]] std::string text() const {
+    if (value_.is_string()) return neutral(value_.get_ref<const std::string&>());
+    return value_.is_null() ? "-" : value_.dump(-1, ' ', false, json::error_handler_t::replace);
+  }
+  [[nodiscard]] double number() const { return value_.is_number() ? value_.get<double>() : 0; }
+  [[nodiscard]] std::uint64_t bytes() const { return value_.is_number_unsigned() ? value_.get<std::uint64_t>() : 0; }
+  [[nodiscard]] bool yes() const { return value_.is_boolean() && value_.get<bool>(); }
+  [[nodiscard]] const json& items() const {
+    static const json kNone = json::array();
+    return value_.is_array() ? value_ : kNone;
+  }
+
+ private:
+  const json& value_;
+};
+
+void line(const char* label, const std::string& text) {
+  std::cout << "  " << label << std::string(std::max<std::size_t>(14 - std::string_view(label).size(), 1), ' ') << text << '\n';
+}
+
+std::string seconds(double value) {
+  char text[48];
+  std::snprintf(text, sizeof text, "%.3f s", value);
+  return text;
+}
+
+std::string indented(const std::string& text) {
+  std::string result = "    ";
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    result += text[i];
+    if (text[i] == '\n' && i + 1 < text.size()) result += "    ";
+  }
+  return result;
+}
+
+void show_stream(const char* label, View stream) {
+  if (stream["bytes"].bytes() == 0) return;
+  std::cout << "\n"
+            << label << " (" << stream["bytes"].text() << " bytes"
+            << (stream["truncated"].yes() ? ", " + stream["dropped"].text() + " left out" : "") << ")\n";
+  std::cout << indented(stream["text"].text());
+  if (!stream["tail"].empty()) std::cout << "\n    …\n" << indented(stream["tail"].text());
+  std::cout << '\n';
+}
+
+void show(View result) {
+  std::cout << result["status"].text();
+  if (!result["message"].empty()) std::cout << ": " << result["message"].text();
+  std::cout << "\n\n";
+  line("run", result["run"]["id"].text() + " (attempt " + result["run"]["attempt"].text() + ")");
+  line("script",
+       result["script"]["name"].text() + (result["script"]["function"].empty() ? "" : ", function " + result["script"]["function"].text()));
+  const View exit = result["exit"];
+  line("exit", exit["signal"].empty() ? "code " + exit["code"].text() : exit["signal"].text());
+  if (!result["policy"]["name"].empty()) line("policy", result["policy"]["name"].text());
+  if (!result["script"]["return_value"].empty()) line("returned", result["script"]["return_value"].text());
+  const View usage = result["usage"];
+  if (!usage.empty()) {
+    line("time", seconds(usage["wall"].number()) + " (CPU " + seconds(usage["user"].number() + usage["system"].number()) + ")");
+    line("memory", format_bytes((usage["peak_memory"].bytes() >> 10) << 10) + " at most");
+  }
+  std::string enforced, missing;
+  for (const json& item : result["isolation"]["layers"].items()) {
+    const View layer(item);
+    std::string& list = layer["enforced"].yes() ? enforced : missing;
+    list += (list.empty() ? "" : ", ") + layer["layer"].text();
+  }
+  line("jail", result["isolation"]["tier"].text() + (enforced.empty() ? "" : ": " + enforced));
+  if (!missing.empty()) line("not enforced", missing);
+
+  for (const json& item : result["validation"]["findings"].items()) {
+    const View f(item);
+    std::cout << "\n  " << f["severity"].text() << " " << f["rule"].text() << " line " << f["line"].text() << ", column "
+              << f["column"].text() << ": " << f["message"].text();
+    if (!f["hint"].empty()) std::cout << "\n    hint: " << f["hint"].text();
+    std::cout << '\n';
+  }
+  if (const json& violations = result["violations"].items(); !violations.empty()) {
+    std::cout << "\nrefused by the jail\n";
+    for (const json& item : violations) {
+      const View v(item);
+      std::cout << "    " << v["what"].text() << (v["detail"].empty() ? "" : " (" + v["detail"].text() + ")") << ": " << v["action"].text()
+                << ", " << v["count"].text() << "x\n";
+    }
+  }
+  show_stream("stdout", result["stdout"]);
+  show_stream("stderr", result["stderr"]);
+  if (const json& files = result["artifacts"]["files"].items(); !files.empty()) {
+    std::cout << "\nartifacts\n";
+    for (const json& item : files) std::cout << "    " << View(item)["path"].text() << " (" << View(item)["bytes"].text() << " bytes)\n";
+  }
+  if (const json& refused = result["artifacts"]["refused"].items(); !refused.empty()) {
+    std::cout << "\nartifacts that were refused\n";
+    for (const json& item : refused) std::cout << "    " << View(item)["path"].text() << " (" << View(item)["reason"].text() << ")\n";
+  }
+}
+
+}  // namespace
+
+int result_show(const std::string& file) {
+  const auto opened = file == "-" ? open_at(AT_FDCWD, "/dev/stdin", O_RDONLY) : open_at(AT_FDCWD, file, O_RDONLY);
+  const auto text = opened ? read_all(opened->get(), kMaxRecord) : Expected<std::string>(std::unexpected(opened.error()));
+  if (!text) {
+    std::cerr << "podjail: " << text.error().message() << '\n';
+    return exit_code::kInvalidInput;
+  }
+  const json document = json::parse(*text, nullptr, false);
+  if (!document.is_object() || document.value("schema", json()) != "podjail.result/v1") {
+    std::cerr << "podjail: " << file << " is no podjail.result/v1\n";
+    return exit_code::kInvalidInput;
+  }
+  show(View(document));
+  std::cout.flush();
+  return std::cout ? 0 : exit_code::kResultNotWritten;
+}
+
+}  // namespace podjail

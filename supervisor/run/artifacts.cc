@@ -1,0 +1,200 @@
+#include "run/artifacts.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "base/sha256.h"
+#include "base/utf8.h"
+#include "sys/files.h"
+
+namespace podjail {
+namespace {
+
+constexpr std::size_t kMaxListed = 20000;  // entries looked at in all
+constexpr std::size_t kMaxPath = 4000;     // bytes; below PATH_MAX with artifacts/ before it
+constexpr const char* kFolder = "artifacts";
+
+struct CloseDir {
+  void operator()(DIR* dir) const noexcept { ::closedir(dir); }
+};
+
+std::string escaped(std::string_view name) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  while (!name.empty()) {
+    const std::size_t length = utf8_sequence_length(name);
+    const auto byte = static_cast<unsigned char>(name.front());
+    if (length == 0 || byte < 0x20 || byte == 0x7f || byte == '\\') {
+      if (byte == '\\') {
+        text += "\\\\";
+      } else {
+        text += "\\x";
+        text += kDigits[byte >> 4];
+        text += kDigits[byte & 15];
+      }
+      name.remove_prefix(1);
+      continue;
+    }
+    text += name.substr(0, length);
+    name.remove_prefix(length);
+  }
+  return text;
+}
+
+bool good_name(std::string_view name) {
+  return !find_invalid_utf8(name) &&
+         std::none_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+}
+
+const char* kind_of(mode_t mode) {
+  switch (mode & S_IFMT) {
+    case S_IFLNK:
+      return "symlink";
+    case S_IFIFO:
+      return "fifo";
+    case S_IFSOCK:
+      return "socket";
+    default:
+      return "device";
+  }
+}
+
+class Collector {
+ public:
+  Collector(int output, int target, const Policy::Limits& limits) : output_(output), target_(target), limits_(limits) {}
+
+  Expected<ArtifactReport> run() {
+    std::vector<std::string> folders{""};
+    while (!folders.empty()) {
+      const std::string folder = std::move(folders.back());
+      folders.pop_back();
+      TRY_VOID(walk(folder, folders));
+    }
+    std::sort(report_.files.begin(), report_.files.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
+    return std::move(report_);
+  }
+
+ private:
+  void refuse(std::string_view path, const char* reason) { report_.refused.push_back({escaped(path), reason}); }
+
+  Expected<void> walk(const std::string& folder, std::vector<std::string>& folders) {
+    auto opened = open_beneath(output_, folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY);
+    if (!opened && opened.error().err == EACCES) {  // chmod 0 by its owner, who is us: nothing runs any more that could swap it for a link
+      (void)!::fchmodat(output_, folder.c_str(), S_IRWXU, 0);
+      opened = open_beneath(output_, folder, O_RDONLY | O_DIRECTORY);
+    }
+    if (!opened) {
+      refuse(folder, "unreadable");
+      return {};
+    }
+    const std::unique_ptr<DIR, CloseDir> dir(::fdopendir(opened->release()));
+    if (dir == nullptr) return fail("read the output folder", errno);
+    while (const dirent* const entry = ::readdir(dir.get())) {
+      const std::string_view name = entry->d_name;
+      if (name == "." || name == "..") continue;
+      if (++listed_ > kMaxListed) {
+        if (listed_ == kMaxListed + 1) refuse(folder.empty() ? "." : folder, "too_many_entries");
+        return {};
+      }
+      const std::string path = folder.empty() ? std::string(name) : folder + "/" + std::string(name);
+      struct stat status {};
+      if (::fstatat(::dirfd(dir.get()), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
+      if (!good_name(name)) {
+        refuse(path, "bad_name");
+      } else if (path.size() > kMaxPath) {
+        refuse(path, "path_too_long");
+      } else if (S_ISDIR(status.st_mode)) {
+        folders.push_back(path);
+      } else if (!S_ISREG(status.st_mode)) {
+        refuse(path, kind_of(status.st_mode));
+      } else if (status.st_nlink > 1) {
+        refuse(path, "hard_link");
+      } else {
+        TRY_VOID(take(path, static_cast<std::uint64_t>(status.st_size)));
+      }
+    }
+    return {};
+  }
+
+  Expected<void> take(const std::string& path, std::uint64_t size) {
+    if (report_.files.size() >= limits_.artifact_files) {
+      refuse(path, "limits.artifact_files");
+      return {};
+    }
+    if (size > limits_.artifact_bytes ||
+        total_ > limits_.artifact_bytes - size) {  // st_size: a sparse giant counts as what it would become
+      refuse(path, "limits.artifact_bytes");
+      return {};
+    }
+    auto source = open_beneath(output_, path, O_RDONLY | O_NONBLOCK);
+    if (!source && source.error().err == EACCES) {
+      (void)!::fchmodat(output_, path.c_str(), S_IRUSR | S_IWUSR, 0);
+      source = open_beneath(output_, path, O_RDONLY | O_NONBLOCK);
+    }
+    struct stat status {};
+    if (!source || ::fstat(source->get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+      refuse(path, "unreadable");
+      return {};
+    }
+    Fd copy = TRY(create(path));
+    Sha256 hash;
+    std::uint64_t copied = 0;
+    std::array<char, 65536> buffer;
+    while (true) {
+      const ssize_t n = ::read(source->get(), buffer.data(), buffer.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return fail("read an artifact", errno, path);
+      if (n == 0) break;
+      const std::string_view chunk(buffer.data(), static_cast<std::size_t>(n));
+      hash.update(chunk);
+      TRY_VOID(write_all(copy.get(), chunk));
+      copied += chunk.size();
+    }
+    total_ += copied;
+    report_.files.push_back({path, copied, hash.hex_digest()});
+    return {};
+  }
+
+  // The folders of `path` beneath artifacts/, then the file.
+  Expected<Fd> create(const std::string& path) {
+    for (std::size_t slash = path.find('/'); slash != std::string::npos; slash = path.find('/', slash + 1)) {
+      const std::string folder = path.substr(0, slash);
+      if (::mkdirat(target_, folder.c_str(), 0755) != 0 && errno != EEXIST) return fail("make folder", errno, folder);
+    }
+    return open_at(target_, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644);
+  }
+
+  int output_, target_;
+  const Policy::Limits& limits_;
+  ArtifactReport report_;
+  std::uint64_t total_ = 0;
+  std::size_t listed_ = 0;
+};
+
+}  // namespace
+
+Expected<ArtifactReport> collect_artifacts(int data_folder, int result_folder, const Policy::Limits& limits) {
+  TRY_VOID(remove_tree(result_folder, kFolder));  // an earlier attempt's
+  TRY_VOID(make_folder(result_folder, kFolder, 0755));
+  const Fd target = TRY(open_at(result_folder, kFolder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+  for (const char* folder : {"work", "work/output"}) {
+    // Whatever a chmod left. AT_SYMLINK_NOFOLLOW: glibc 2.36 does it by /proc/self/fd, and refuses a link.
+    (void)!::fchmodat(data_folder, folder, S_IRWXU, AT_SYMLINK_NOFOLLOW);
+  }
+  const auto output = open_beneath(data_folder, "work/output", O_RDONLY | O_DIRECTORY);
+  if (output) return Collector(output->get(), target.get(), limits).run();
+  ArtifactReport report;
+  if (output.error().err != ENOENT) report.refused.push_back({".", output.error().err == ELOOP ? "symlink" : "not_a_folder"});
+  return report;
+}
+
+}  // namespace podjail

@@ -1,0 +1,45 @@
+#include "run/ending.h"
+
+#include "base/units.h"
+#include "result/write.h"
+
+namespace podjail {
+namespace {
+
+// An uncaught MemoryError under a memory limit is the limit's doing, but only the script's word says so.
+std::optional<Cause> memory_error(const Evidence& e) {
+  if (!e.claim || !e.claim->memory_error || !e.memory_limit) return std::nullopt;
+  return Cause{Status::memory_exceeded, "limits.memory", "MemoryError under limits.memory (" + format_bytes(*e.memory_limit) + ")", false};
+}
+
+Cause function_end(const Evidence& e) {
+  if (e.claim && e.claim->return_value) return {Status::succeeded, {}, {}, false};
+  if (e.claim && !e.claim->return_reason.empty()) return {Status::failed, e.claim->return_reason, e.claim->return_message, false};
+  return {Status::failed, "no_return_value", "the function gave no return value: the process ended before it returned", true};
+}
+
+}  // namespace
+
+Cause decide_ending(const Evidence& e) {
+  if (e.first) return *e.first;
+  if (e.late) return *e.late;
+  if (e.exit_signal) {
+    const std::string name = signal_name(*e.exit_signal);
+    return {Status::killed, name, "the script was killed by " + name + ", which podjail did not send", true};
+  }
+  if (!e.exit_code) return {Status::internal_error, "setup", "the script's end was not seen", true};
+  if (*e.exit_code != 0) {
+    if (auto cause = memory_error(e)) return *cause;
+    if (e.claim && e.claim->exception) {
+      const wire::ExceptionClaim& x = *e.claim->exception;
+      return {Status::failed, "exception",
+              x.type + (x.message.empty() ? "" : ": " + x.message) + (x.line > 0 ? " (line " + std::to_string(x.line) + ")" : ""), true};
+    }
+    if (e.function_mode && e.claim && !e.claim->return_reason.empty()) return function_end(e);
+    return {Status::failed, "exit_code", "the script ended with exit code " + std::to_string(*e.exit_code), true};
+  }
+  if (e.function_mode) return function_end(e);
+  return {Status::succeeded, {}, {}, true};
+}
+
+}  // namespace podjail

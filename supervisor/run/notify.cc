@@ -1,0 +1,86 @@
+#include "run/notify.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "sys/seccomp_notify.h"
+
+namespace podjail {
+namespace {
+
+// How long a clone that was let through may take to show in /proc. A thread is in one clone at a time, so its own earlier grant is always
+// over.
+constexpr auto kPending = std::chrono::milliseconds(2);
+
+std::string errno_name(int err) {
+  const char* const name = ::strerrorname_np(err);
+  return name != nullptr ? name : std::to_string(err);
+}
+
+}  // namespace
+
+NotifyHandler::Answer NotifyHandler::new_process(pid_t caller) {
+  if (frozen_) return {EAGAIN, {}};
+  const auto over = [this] { return limits_.processes && counted_processes_ + 1 > *limits_.processes; };
+  if (over() || counted_processes_ + 1 > peak_processes_) {
+    const auto now = Monotonic::now();
+    std::erase_if(grants_, [&](const auto& grant) { return grant.first == caller || now - grant.second > kPending; });
+    counted_processes_ = tree_.count().processes + grants_.size();
+    if (over()) {
+      return {EAGAIN, Cause{Status::processes_exceeded, "limits.processes",
+                            "more than limits.processes (" + std::to_string(*limits_.processes) + ") at a time", true}};
+    }
+  }
+  ++counted_processes_;
+  peak_processes_ = std::max(peak_processes_, counted_processes_);
+  grants_[caller] = Monotonic::now();
+  return {};
+}
+
+NotifyHandler::Answer NotifyHandler::new_thread() {
+  if (frozen_) return {EAGAIN, {}};
+  const auto over = [this] { return limits_.threads && counted_threads_ + 1 > *limits_.threads; };
+  if (over() || counted_threads_ + 1 > peak_threads_) {
+    counted_threads_ = tree_.count().threads;
+    if (over()) return {EAGAIN, {}};  // as pthread_create(3) says it; Python raises "can't start new thread"
+  }
+  ++counted_threads_;
+  peak_threads_ = std::max(peak_threads_, counted_threads_);
+  return {};
+}
+
+NotifyHandler::Answer NotifyHandler::answer(const CallDecision& decision, pid_t caller) {
+  switch (decision.kind) {
+    case CallDecision::Kind::deny:
+      return {decision.err, {}};
+    case CallDecision::Kind::new_process:
+      return new_process(caller);
+    case CallDecision::Kind::new_thread:
+      return new_thread();
+    case CallDecision::Kind::target:
+      return {tree_.contains(decision.target) ? 0 : decision.err, {}};
+  }
+  return {EPERM, {}};
+}
+
+std::optional<Cause> NotifyHandler::handle() {
+  std::optional<Cause> cause;
+  for (int i = 0; i < kMaxPerTurn; ++i) {
+    Notification notification;
+    const auto state = notify_receive(listener_.get(), notification);
+    if (!state || *state != NotifyState::one) break;
+    const CallDecision decision = decide_call(notification.data, plan_);
+    Answer given = answer(decision, notification.tid);
+    if (given.err == 0) {
+      (void)notify_continue(listener_.get(), notification.id);  // a caller that died needs no answer
+      continue;
+    }
+    (void)notify_deny(listener_.get(), notification.id, given.err);
+    if (!frozen_) violations_.add("seccomp", decision.what, decision.detail, errno_name(given.err));
+    if (!cause && given.cause) cause = std::move(given.cause);
+  }
+  return cause;
+}
+
+}  // namespace podjail

@@ -1,0 +1,57 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "isolation/denied_call.h"
+#include "isolation/plan.h"
+#include "policy/policy.h"
+#include "run/ending.h"
+#include "run/tree.h"
+#include "run/violations.h"
+#include "sys/fd.h"
+
+namespace podjail {
+
+/// Answers the calls that the filter sends to the supervisor: denied ones get their errno and are recorded, clones are counted, signals to
+/// a PID are let through where it is in the tree.
+class NotifyHandler {
+ public:
+  static constexpr int kMaxPerTurn = 64;  ///< so that a flood of denied calls can't starve timers and signals
+
+  NotifyHandler(Fd listener, SeccompPlan plan, const Policy::Limits& limits, Tree& tree, ViolationLog& violations)
+      : listener_(std::move(listener)), plan_(std::move(plan)), limits_(limits), tree_(tree), violations_(violations) {}
+
+  [[nodiscard]] int fd() const { return listener_.get(); }
+
+  /// At most kMaxPerTurn notifications. Returns what has to end the run, if anything (limits.processes).
+  std::optional<Cause> handle();
+
+  /// From now on every clone gets EAGAIN: nothing new is born while the tree is being killed.
+  void freeze() { frozen_ = true; }
+
+  [[nodiscard]] std::uint64_t peak_processes() const { return peak_processes_; }
+  [[nodiscard]] std::uint64_t peak_threads() const { return peak_threads_; }
+
+ private:
+  struct Answer {
+    int err = 0;  ///< 0: CONTINUE
+    std::optional<Cause> cause;
+  };
+  Answer answer(const CallDecision& decision, pid_t caller);
+  Answer new_process(pid_t caller);
+  Answer new_thread();
+
+  Fd listener_;
+  SeccompPlan plan_;
+  Policy::Limits limits_;
+  Tree& tree_;
+  ViolationLog& violations_;
+  bool frozen_ = false;
+  std::uint64_t counted_processes_ = 0;  ///< at the last look at /proc, plus what was granted since
+  std::uint64_t counted_threads_ = 0;
+  std::map<pid_t, Monotonic::time_point> grants_;  ///< clones let through that /proc may not show yet, by the calling thread
+  std::uint64_t peak_processes_ = 1, peak_threads_ = 1;
+};
+
+}  // namespace podjail

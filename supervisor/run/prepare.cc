@@ -1,0 +1,243 @@
+#include "run/prepare.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+
+#include "base/sha256.h"
+#include "isolation/probe.h"
+#include "isolation/seccomp_program.h"
+#include "policy/profiles.h"
+#include "run/environment.h"
+#include "run/result_guard.h"
+#include "sys/files.h"
+
+extern char** environ;
+
+namespace podjail {
+namespace {
+
+std::unexpected<Cause> stop(Status status, std::string reason, std::string message) {
+  return std::unexpected(Cause{status, std::move(reason), std::move(message), true});
+}
+std::unexpected<Cause> stop(const InputProblem& problem) {
+  return stop(Status::invalid_input, problem.reason, problem.message);
+}
+std::unexpected<Cause> setup_failed(const Error& error) {
+  return stop(Status::internal_error, "setup", error.message());
+}
+
+std::map<std::string, std::string> own_environment() {
+  std::map<std::string, std::string> own;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::size_t equals = text.find('=');
+    if (equals != std::string_view::npos) own.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return own;
+}
+
+wire::Job make_job(const Policy& policy, wire::Job::Mode mode, std::string name) {
+  wire::Job job;
+  job.mode = mode;
+  job.name = std::move(name);
+  job.python_paths = policy.python.paths;
+  job.validate = policy.validation.enabled;
+  job.deny_imports = policy.validation.deny_imports;
+  job.allow_imports = policy.validation.allow_imports;
+  job.deny_builtins = policy.validation.deny_builtins;
+  for (const auto& [id, severity] : policy.validation.rules) {
+    job.rules.emplace_back(id, severity == Severity::off ? "off" : severity == Severity::warn ? "warn" : "error");
+  }
+  job.suppressions = policy.validation.suppressions;
+  job.max_script = policy.validation.max_script;
+  job.return_value_limit = policy.limits.return_value;
+  return job;
+}
+
+Expected<JobItem> make_item(wire::Job job, std::string_view bytes) {
+  return JobItem{std::move(job), TRY(sealed_memfd("podjail-script", bytes))};
+}
+
+// Top-level modules of the input folder, and each of its .py files as a job of its own: what can be imported is validated like the script.
+struct Neighbours {
+  std::vector<std::string> modules;
+  std::vector<std::string> files;  ///< relative paths
+};
+
+Expected<Neighbours> find_neighbours(const std::string& input) {
+  constexpr std::size_t kMaxFiles = 2000;
+  namespace fs = std::filesystem;
+  Neighbours found;
+  std::error_code error;
+  fs::recursive_directory_iterator entry(input, error);
+  for (const fs::recursive_directory_iterator end; !error && entry != end; entry.increment(error)) {
+    const fs::path& path = entry->path();
+    if (entry.depth() == 0) found.modules.push_back(path.stem().string());
+    if (path.extension() != ".py" || !entry->is_regular_file(error) || error) continue;
+    found.files.push_back(path.lexically_relative(input).string());
+    if (found.files.size() > kMaxFiles) return fail("more than " + std::to_string(kMaxFiles) + " Python files in", 0, input);
+  }
+  if (error) return fail("read the input folder", error.value(), input);
+  std::sort(found.files.begin(), found.files.end());
+  return found;
+}
+
+EnvironmentFacts environment_facts(const Scratch& scratch, const PodFacts& facts, const std::string& input, const std::string& run_id) {
+  return {own_environment(), scratch.work(), scratch.output(), scratch.tmp(), scratch.home(), input, run_id, facts.cpus};
+}
+
+std::string value_of(const std::vector<std::string>& env, std::string_view name) {
+  for (const std::string& entry : env) {
+    if (entry.starts_with(name) && entry.size() > name.size() && entry[name.size()] == '=') return entry.substr(name.size() + 1);
+  }
+  return {};
+}
+
+// The plan for these paths, or what the policy names and the kernel doesn't know, or the layer that the policy requires and this pod lacks.
+std::expected<void, Cause> plan_into(Prepared& prepared, const Policy& policy, const RunPaths& paths) {
+  if (auto known = check_syscall_names(policy.syscalls); !known) return stop(Status::invalid_policy, "policy", known.error().message());
+  prepared.plan = make_plan(policy, prepared.facts, paths);
+  if (auto missing = missing_requirement(prepared.plan, policy); !missing) {
+    return stop(Status::isolation_unavailable, missing.error().subject, missing.error().step);
+  }
+  return {};
+}
+
+void report_plan(Result& result, const Plan& plan) {
+  result.tier = plan.tier;
+  result.layers.clear();
+  for (const LayerPlan& layer : plan.layers) {
+    result.layers.push_back(
+        {layer.layer, layer.required, false, layer.mechanism, layer.planned ? "the run ended before it was verified" : layer.reason});
+  }
+}
+
+std::expected<void, Cause> add_script(Prepared& prepared, const RunRequest& request, const Policy& policy, Result& result,
+                                      RunPaths& paths) {
+  auto script = read_script(request, policy.validation.max_script);
+  result.script.name = script ? script->name : request.argv.front();
+  result.script.function = request.function;
+  if (!script) return stop(script.error());
+  result.script.bytes = script->bytes.size();
+  result.script.sha256 = sha256_hex(script->bytes);
+  const auto runner = find_runner(policy.python.version);
+  if (!runner) return stop(Status::internal_error, "runner_missing", runner.error().message());
+
+  auto placed = prepared.scratch.place_script(script->name, script->bytes);
+  if (!placed) return setup_failed(placed.error());
+  Neighbours neighbours;
+  if (script->input_dir) {
+    paths.input_dir = *script->input_dir;
+    if (auto linked = prepared.scratch.link_input(*script->input_dir, script->name); !linked) return setup_failed(linked.error());
+    auto found = find_neighbours(*script->input_dir);
+    if (!found) return stop(Status::invalid_input, "input", found.error().message());
+    neighbours = *std::move(found);
+  }
+  if (policy.validation.enabled && script->input_dir) {
+    const auto input = open_at(AT_FDCWD, *script->input_dir, O_PATH | O_DIRECTORY);
+    if (!input) return stop(Status::invalid_input, "input", input.error().message());
+    for (const std::string& file : neighbours.files) {
+      if (file == script->name) continue;
+      const auto source = open_within(input->get(), file, O_RDONLY | O_NONBLOCK);
+      if (!source && source.error().err == EXDEV) continue;  // a link out of the folder: Landlock keeps the script from it as well
+      auto bytes = source ? read_all(source->get(), policy.validation.max_script) : Expected<std::string>(std::unexpected(source.error()));
+      if (!bytes) return stop(Status::invalid_input, "input", file + ": " + bytes.error().message());
+      wire::Job job = make_job(policy, wire::Job::Mode::check, file);
+      job.local_modules = neighbours.modules;
+      auto item = make_item(std::move(job), *bytes);
+      if (!item) return setup_failed(item.error());
+      prepared.jobs.push_back(*std::move(item));
+    }
+  }
+  wire::Job job = make_job(policy, wire::Job::Mode::run, script->name);
+  job.script_path = *placed;
+  job.function = request.function;
+  job.local_modules = neighbours.modules;
+  if (request.payload) {
+    auto payload = read_payload(*request.payload);
+    if (!payload) return stop(payload.error());
+    auto sealed = sealed_memfd("podjail-payload", *payload);
+    if (!sealed) return setup_failed(sealed.error());
+    prepared.payload = *std::move(sealed);
+    job.has_payload = true;
+  }
+  auto item = make_item(std::move(job), script->bytes);
+  if (!item) return setup_failed(item.error());
+  prepared.jobs.push_back(*std::move(item));
+  paths.runner = prepared.path = runner->path;
+  paths.python_executable = runner->executable;
+  paths.script_dir = prepared.scratch.task();
+  prepared.argv = {runner->executable, *placed};
+  prepared.argv.insert(prepared.argv.end(), request.argv.begin() + 1, request.argv.end());
+  return {};
+}
+
+std::expected<void, Cause> add_command(Prepared& prepared, const RunRequest& request, Result& result, RunPaths& paths) {
+  result.script.name = request.argv.front();
+  const auto command = find_command(request.argv.front(), value_of(prepared.env, "PATH"), prepared.cwd);
+  if (!command) return stop(Status::invalid_input, "missing", command.error().message());
+  paths.command = true;
+  paths.runner = prepared.path = *command;
+  prepared.argv = request.argv;
+  return {};
+}
+
+}  // namespace
+
+std::expected<Prepared, Cause> prepare_run(const RunRequest& request, const Policy& policy, const std::string& out, Result& result) {
+  auto scratch = Scratch::make();
+  if (!scratch) return setup_failed(scratch.error());
+  Prepared prepared{probe_pod(), {}, *std::move(scratch), {}, {}, {}, {}, {}, {}};
+  result.supervisor.kernel = prepared.facts.kernel;
+  result.supervisor.landlock_abi = prepared.facts.landlock_abi;
+  RunPaths paths;
+  paths.scratch = prepared.scratch.data();
+  std::vector<std::string> guarded = {out};
+  std::error_code no_file;
+  if (std::filesystem::exists(request.policy, no_file) && !find_profile(request.policy)) guarded.push_back(request.policy);
+  for (const std::string& path : guarded) {
+    if (auto safe = refuse_writable(path, policy.filesystem.write); !safe)
+      return stop(Status::invalid_policy, "policy", safe.error().message());
+  }
+  const bool command = request.kind == RunRequest::Kind::command;
+  prepared.cwd = request.workdir.value_or(prepared.scratch.work());
+  if (!command) {
+    if (auto added = add_script(prepared, request, policy, result, paths); !added) return std::unexpected(added.error());
+  }
+  prepared.env = make_environment(policy.environment, environment_facts(prepared.scratch, prepared.facts, paths.input_dir, result.run.id),
+                                  request.env);
+  if (command) {
+    if (auto added = add_command(prepared, request, result, paths); !added) return std::unexpected(added.error());
+  }
+  const auto planned = plan_into(prepared, policy, paths);
+  report_plan(result, prepared.plan);
+  if (!planned) return std::unexpected(planned.error());
+  return prepared;
+}
+
+std::expected<Prepared, Cause> prepare_check(const Policy& policy, const std::vector<CheckText>& texts) {
+  auto scratch = Scratch::make();
+  if (!scratch) return setup_failed(scratch.error());
+  Prepared prepared{probe_pod(), {}, *std::move(scratch), {}, {}, {}, {}, {}, {}};
+  const auto runner = find_runner(policy.python.version);
+  if (!runner) return stop(Status::internal_error, "runner_missing", runner.error().message());
+  RunPaths paths;
+  paths.runner = prepared.path = runner->path;
+  paths.python_executable = runner->executable;
+  paths.scratch = prepared.scratch.data();
+  prepared.cwd = prepared.scratch.work();
+  prepared.argv = {runner->executable, ""};
+  prepared.env = make_environment(policy.environment, environment_facts(prepared.scratch, prepared.facts, {}, "check"), {});
+  for (const CheckText& text : texts) {
+    auto item = make_item(make_job(policy, wire::Job::Mode::check, text.name), text.bytes);
+    if (!item) return setup_failed(item.error());
+    prepared.jobs.push_back(*std::move(item));
+  }
+  if (auto planned = plan_into(prepared, policy, paths); !planned) return std::unexpected(planned.error());
+  return prepared;
+}
+
+}  // namespace podjail

@@ -1,0 +1,218 @@
+#include "run/run.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+
+#include "isolation/supervisor_guard.h"
+#include "policy/parse.h"
+#include "result/store.h"
+#include "result/write.h"
+#include "run/artifacts.h"
+#include "run/prepare.h"
+#include "run/supervision.h"
+
+namespace podjail {
+namespace {
+
+std::string environment_or_empty(const char* name) {
+  const char* const value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+std::string random_id() {
+  std::array<unsigned char, 16> bytes{};
+  ::arc4random_buf(bytes.data(), bytes.size());
+  bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0f) | 0x40);  // RFC 9562, version 4
+  bytes[8] = static_cast<unsigned char>((bytes[8] & 0x3f) | 0x80);
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string id;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) id += '-';
+    id += kDigits[bytes[i] >> 4];
+    id += kDigits[bytes[i] & 15];
+  }
+  return id;
+}
+
+void set_ending(Result& result, const Cause& cause) {
+  result.status = cause.status;
+  result.reason = cause.reason;
+  result.message = cause.message;
+  result.observed = cause.observed;
+}
+
+// "No module named 'helpers'" where helpers.py lies beside the script: it isn't readable without --input.
+void hint_at_input(Result& result, const RunRequest& request) {
+  constexpr std::string_view kText = "No module named '";
+  if (request.kind != RunRequest::Kind::script || request.input || !result.script.claim || !result.script.claim->exception) return;
+  const wire::ExceptionClaim& exception = *result.script.claim->exception;
+  if (exception.type != "ModuleNotFoundError" || !exception.message.starts_with(kText)) return;
+  const std::string_view rest = std::string_view(exception.message).substr(kText.size());
+  const std::string module(rest.substr(0, rest.find_first_of(".'")));
+  const std::string& script = request.argv.front();
+  const std::string folder = script.find('/') == std::string::npos ? "." : script.substr(0, script.rfind('/'));
+  if (module.empty() || module.find('/') != std::string::npos) return;
+  for (const std::string& path : {folder + "/" + module + ".py", folder + "/" + module}) {
+    if (::access(path.c_str(), F_OK) != 0) continue;
+    result.message += "; " + path + " lies beside the script, which alone is readable: pass its folder with --input " + folder;
+    return;
+  }
+}
+
+// Fills what the supervised tree left behind.
+void take(Result& result, Supervised supervised, bool function_mode) {
+  supervised.evidence.function_mode = function_mode;
+  set_ending(result, decide_ending(supervised.evidence));
+  result.run.started_at = supervised.started_at;
+  result.script.claim = std::move(supervised.evidence.claim);
+  result.exit.code = supervised.started_at.empty() ? std::nullopt : supervised.evidence.exit_code;
+  result.exit.signal = supervised.started_at.empty() ? std::nullopt : supervised.evidence.exit_signal;
+  if (!supervised.verdicts.empty()) {
+    result.validation = std::move(supervised.verdicts.back());
+    supervised.verdicts.pop_back();
+    for (const wire::Verdict& earlier : supervised.verdicts) {
+      result.validation->findings.insert(result.validation->findings.begin(), earlier.findings.begin(), earlier.findings.end());
+    }
+  }
+  if (!supervised.layers.empty()) result.layers = std::move(supervised.layers);
+  result.violations = std::move(supervised.violations);
+  if (!supervised.started_at.empty()) result.usage = supervised.usage;
+  result.out = std::move(supervised.out);
+  result.err = std::move(supervised.err);
+  result.timings = std::move(supervised.timings);
+  result.supervisor.python = supervised.python_version;
+}
+
+// One run from an open result folder on. Everything that goes wrong becomes the result's ending.
+class Attempt {
+ public:
+  Attempt(const RunRequest& request, ResultStore& store, Result& result) : request_(request), store_(store), result_(result) {}
+
+  void go() {
+    auto policy = load_policy(request_.policy, request_.sets);
+    if (!policy) {
+      std::string all;
+      for (const PolicyProblem& problem : policy.error()) all += (all.empty() ? "" : "\n") + describe(problem);
+      return set_ending(result_, {Status::invalid_policy, "policy", all, true});
+    }
+    policy_ = *std::move(policy);
+    if (request_.timeout) policy_.limits.wall = request_.timeout;
+    result_.policy_name = policy_.name;
+    result_.policy_sha256 = policy_.sha256;
+    result_.limits = policy_.limits;
+    auto prepared = prepare_run(request_, policy_, store_.path(), result_);
+    if (!prepared) return set_ending(result_, prepared.error());
+    prepared_.emplace(*std::move(prepared));
+    if (auto guarded = drop_own_capabilities(); !guarded)
+      return set_ending(result_, {Status::internal_error, "setup", guarded.error().message(), true});
+    supervise();
+  }
+
+  [[nodiscard]] bool idempotent() const { return policy_.idempotent; }
+
+  // After the result is out: what is left of the run on this machine.
+  void clean_up() {
+    if (supervision_) supervision_->flush_live();
+    prepared_.reset();
+  }
+
+ private:
+  void supervise() {
+    StreamTargets targets;
+    for (auto [name, file] : {std::pair{"stdout.log", &targets.stdout_file}, std::pair{"stderr.log", &targets.stderr_file}}) {
+      auto created = store_.create_file(name);
+      if (!created) return set_ending(result_, {Status::internal_error, "write_failed", created.error().message(), true});
+      *file = *std::move(created);
+    }
+    targets.stdout_live = request_.live ? STDOUT_FILENO : -1;
+    targets.stderr_live = request_.live ? STDERR_FILENO : -1;
+    targets.pass_stdin = request_.pass_stdin;
+    supervision_.emplace(*prepared_, policy_, std::move(targets), store_.path() + "/stdout.log");
+    if (auto started = supervision_->start(); !started)
+      return set_ending(result_, {Status::internal_error, "setup", started.error().message(), true});
+    const auto publish_started = [this] { return store_.publish(to_json(result_)); };
+    Supervised supervised = supervision_->finish(publish_started);
+    const bool ran = !supervised.started_at.empty();
+    take(result_, std::move(supervised), request_.function.has_value());
+    if (!ran) return;
+    hint_at_input(result_, request_);
+    store_.restore_mode();
+    auto artifacts = collect_artifacts(prepared_->scratch.data_folder(), store_.folder(), policy_.limits);
+    if (artifacts) {
+      result_.artifacts = *std::move(artifacts);
+    } else {
+      result_.artifacts.refused.push_back({".", "write_failed"});
+    }
+  }
+
+  const RunRequest& request_;
+  ResultStore& store_;
+  Result& result_;
+  Policy policy_;
+  std::optional<Prepared> prepared_;
+  std::optional<Supervision> supervision_;
+};
+
+}  // namespace
+
+RunOutcome run(const RunRequest& request) {
+  RunOutcome outcome;
+  Result& result = outcome.result;
+  result.run.id = request.run_id.empty() ? random_id() : request.run_id;
+  result.run.created_at = utc_now();
+  result.run.job = environment_or_empty("PODJAIL_JOB");
+  result.run.pod = environment_or_empty("PODJAIL_POD");
+  result.run.pod_uid = environment_or_empty("PODJAIL_POD_UID");
+  result.run.node = environment_or_empty("PODJAIL_NODE");
+
+  auto store = ResultStore::open(request.out);
+  if (!store) {
+    outcome.publish_error = store.error().message();
+    result.status = Status::internal_error;
+    result.reason = "write_failed";
+    result.message = outcome.publish_error;
+    result.exit.supervisor_code = exit_code::kResultNotWritten;
+    write_termination_message(to_termination_message(result, ""));
+    return outcome;
+  }
+  outcome.record_path = store->path() + "/result.json";
+  bool start = true;
+  if (const auto earlier = store->earlier(); earlier && !request.run_id.empty() && earlier->run_id == request.run_id) {
+    if (earlier->status != Status::running && !(earlier->status == Status::interrupted && request.retry_interrupted)) {
+      outcome.replayed = true;
+      result.status = earlier->status;
+      outcome.supervisor_code = earlier->supervisor_code;
+      return outcome;
+    }
+    result.run.attempt = earlier->attempt + (request.retry_interrupted ? 1 : 0);
+    if (!request.retry_interrupted) {
+      start = false;
+      set_ending(
+          result,
+          {Status::interrupted, "lost_supervisor",
+           "attempt " + std::to_string(earlier->attempt) +
+               " of this run left only its `running` record: it may have had effects, so it isn't run again (--retry-interrupted does)",
+           true});
+    }
+  }
+  Attempt attempt(request, *store, result);
+  if (start) attempt.go();
+  // Never started, or the policy says that a second time does no harm. An attempt that was lost may have started.
+  result.retry_safe = start && (result.run.started_at.empty() || (attempt.idempotent() && result.status != Status::succeeded));
+  result.run.finished_at = utc_now();
+  result.exit.supervisor_code = exit_code_of(result.status);
+  const std::string record = to_json(result);
+  auto published = store->publish(record);
+  outcome.published = published.has_value();
+  if (!published) {
+    outcome.publish_error = published.error().message() + " in " + store->path();
+    result.exit.supervisor_code = exit_code::kResultNotWritten;
+  }
+  write_termination_message(to_termination_message(result, record));
+  attempt.clean_up();
+  return outcome;
+}
+
+}  // namespace podjail

@@ -1,0 +1,22 @@
+#pragma once
+#include <optional>
+#include <string>
+
+#include "run/request.h"
+
+namespace podjail {
+
+/// What a person at the terminal is told; the rest is in result.json.
+struct RunOutcome {
+  Result result;
+  std::string record_path;  ///< empty: no result could be written
+  bool published = false;
+  bool replayed = false;      ///< a final result of this run id was there already: nothing ran
+  std::string publish_error;  ///< why not
+  int supervisor_code = 0;    ///< of the result that was there, when replayed
+};
+
+/// The whole way once: result folder, policy, script, plan, jail, run, result. Publishes a result in every ending but an unwritable folder.
+RunOutcome run(const RunRequest& request);
+
+}  // namespace podjail

@@ -1,0 +1,83 @@
+#include "run/tree.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "sys/proc_read.h"
+
+namespace podjail {
+namespace {
+
+double seconds(const timeval& t) {
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+}
+
+}  // namespace
+
+std::vector<pid_t> Tree::members() const {
+  if (single_) return none_left_ ? std::vector<pid_t>{} : std::vector<pid_t>{root_};
+  return descendants(::getpid());
+}
+
+bool Tree::contains(pid_t id) const {
+  const pid_t supervisor = ::getpid();
+  constexpr int kMaxDepth =
+      4096;  // more generations than pids a pod has; a chain can't have a loop, but the numbers are read one after the other
+  for (int depth = 0; depth < kMaxDepth && id > 1; ++depth) {
+    const auto status = read_proc_status(id);
+    if (!status || status->tgid == supervisor) return false;
+    if (status->tgid == root_ || status->ppid == supervisor) return true;
+    id = status->ppid;
+  }
+  return false;
+}
+
+Tree::Count Tree::count() const {
+  Count total;
+  for (const pid_t pid : members()) {
+    const auto status = read_proc_status(pid);
+    if (!status || status->state == 'Z' || status->state == 'X') continue;
+    ++total.processes;
+    total.threads += static_cast<std::uint64_t>(status->threads);
+    total.memory += status->rss_anon + status->rss_shmem + status->vm_swap;
+    if (const auto cpu = read_cpu_times(pid)) total.cpu += static_cast<double>(cpu->user_ns + cpu->system_ns) / 1e9;
+  }
+  return total;
+}
+
+std::uint64_t Tree::kill_all() {
+  constexpr int kMaxPasses = 50;  // a bomb forks while the list is read: go on at once, but let the loop have its turn
+  std::uint64_t fresh = 0;
+  for (int pass = 0; pass < kMaxPasses; ++pass) {
+    const std::vector<pid_t> list = members();
+    const std::set<pid_t> known(list.begin(), list.end());
+    std::uint64_t found = 0;
+    for (const pid_t pid : list) {
+      const auto pidfd = open_pidfd(pid);
+      // The number may have been given anew between the list and the pidfd: what the pidfd holds must still have its parent in the tree.
+      const auto status = read_proc_status(pid);
+      if (!pidfd || !status || (status->ppid != ::getpid() && !known.contains(status->ppid))) continue;
+      if (!signal_pidfd(pidfd->get(), SIGKILL)) continue;
+      if (killed_.insert(pid).second) ++found;
+    }
+    fresh += found;
+    if (found == 0 || single_) break;
+  }
+  return fresh;
+}
+
+std::optional<Reaped> Tree::reap() {
+  std::optional<Reaped> root_end;
+  while (auto reaped = reap_one(none_left_)) {
+    user_ += seconds(reaped->usage.ru_utime);
+    system_ += seconds(reaped->usage.ru_stime);
+    peak_rss_ = std::max(peak_rss_, static_cast<std::uint64_t>(reaped->usage.ru_maxrss) * 1024);
+    killed_.erase(reaped->pid);  // its number may come again
+    if (reaped->pid == root_) root_end = *reaped;
+  }
+  return root_end;
+}
+
+}  // namespace podjail
