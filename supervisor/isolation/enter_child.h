@@ -17,6 +17,7 @@ struct EnterArgs {
 struct ChildError {
   int err = 0;            ///< 0: no error
   const char* step = "";  ///< a string literal
+  const char* layer = nullptr;  ///< the layer that could not be entered, where it is one
 };
 
 /// Builds the ruleset in the supervisor (which it does not restrict); the child only restricts itself with it. CLOEXEC.

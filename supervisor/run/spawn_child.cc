@@ -44,7 +44,7 @@ void confine_self(const SpawnSpec& spec, int status_fd) {
     auto& [guard, allow_list, fallback, with_listener] = *spec.program;
     const SeccompInstalled installed = install_seccomp(guard.data(), guard.size(), allow_list.data(), allow_list.size(),
                                                        fallback.empty() ? nullptr : fallback.data(), fallback.size(), with_listener);
-    if (installed.err != 0) give_up(status_fd, {installed.err, installed.step});
+    if (installed.err != 0) give_up(status_fd, {installed.err, installed.step, "seccomp"});
     listener = installed.listener;
     confined.listener_err = installed.listener_err;
   }

@@ -446,7 +446,9 @@ void Supervision::death_before_verdict() {
     out_.verdicts.push_back(std::move(verdict));
     stop({Status::rejected, "parser_crash", message, true}, true);
   } else if (const ChildError error = read_child_error(child_.status.get()); error.err != 0) {
-    stop({Status::internal_error, "setup", Error{error.step, error.err, {}}.message(), true}, true);
+    const std::string message = Error{error.step, error.err, {}}.message();
+    if (error.layer != nullptr) return stop({Status::isolation_unavailable, error.layer, message, true}, true);
+    stop({Status::internal_error, "setup", message, true}, true);
   } else {
     stop({Status::internal_error, "setup", "podjail-python " + how + " before the script was sent; its stderr may say why", true}, true);
   }

@@ -1,0 +1,7 @@
+# accepted
+# a comment without code
+print("a", \
+      "b")
+
+if True :
+	print("tab")

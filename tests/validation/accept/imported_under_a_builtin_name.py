@@ -1,0 +1,5 @@
+# accepted
+from codecs import open
+
+with open("/dev/null", "r", "utf-8") as stream:
+    print(stream.read())

@@ -1,0 +1,2 @@
+# expect PJ001 at 2:14
+x = "größe"; return x

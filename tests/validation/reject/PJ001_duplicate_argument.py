@@ -1,0 +1,3 @@
+# expect PJ001 at 2:10
+def f(a, a):
+    pass

@@ -1,0 +1,3 @@
+# expect PJ001 at 3:1
+if True:
+x = (1)

@@ -1,0 +1,2 @@
+# expect PJ101 at 2:1 with allow_imports=math
+from . import neighbour

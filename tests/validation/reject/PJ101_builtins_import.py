@@ -1,0 +1,3 @@
+# expect PJ101 at 3:1
+import builtins
+builtins.__import__("ctypes")

@@ -1,0 +1,2 @@
+# expect PJ101 at 2:5
+s = __import__("socket")

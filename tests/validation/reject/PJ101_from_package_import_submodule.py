@@ -1,0 +1,2 @@
+# expect PJ101 at 2:24
+from concurrent import futures

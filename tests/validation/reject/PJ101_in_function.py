@@ -1,0 +1,4 @@
+# expect PJ101 at 4:16
+class A:
+    def f(self):
+        import socket

@@ -1,0 +1,3 @@
+# expect PJ101 at 3:1
+__package__ = "socket"
+from . import create_connection

@@ -1,0 +1,2 @@
+# expect PJ201 at 2:5
+e = eval

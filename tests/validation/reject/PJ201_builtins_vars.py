@@ -1,0 +1,3 @@
+# expect PJ201 at 3:1
+import builtins
+vars(builtins)["eval"]("1")

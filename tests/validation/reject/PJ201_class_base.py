@@ -1,0 +1,3 @@
+# expect PJ201 at 2:16
+class Abcdefgh(eval):
+    pass

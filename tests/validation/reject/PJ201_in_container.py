@@ -1,0 +1,2 @@
+# expect PJ201 at 2:16
+table = {"e": [exec]}
