@@ -1,3 +1,5 @@
+#include <sys/stat.h>
+
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -218,6 +220,7 @@ int main_or_throw(int argc, char** argv) {
 }  // namespace podjail
 
 int main(int argc, char** argv) {
+  ::umask(022);  // what is written must not depend on who started podjail
   try {
     return podjail::main_or_throw(argc, argv);
   } catch (const std::exception& error) {

@@ -15,8 +15,8 @@ struct EnterArgs {
 };
 
 struct ChildError {
-  int err = 0;            ///< 0: no error
-  const char* step = "";  ///< a string literal
+  int err = 0;                  ///< 0: no error
+  const char* step = "";        ///< a string literal
   const char* layer = nullptr;  ///< the layer that could not be entered, where it is one
 };
 

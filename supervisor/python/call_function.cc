@@ -45,16 +45,11 @@ std::string pending_message() {
   return text_of(text.ptr(), 500);
 }
 
-Ref parse_payload(const wire::Job& job, const std::string& payload, wire::Ended& ended) {
-  if (!job.has_payload) return steal(PyDict_New());
-  PyObject* const json = PyDict_GetItemString(PyImport_GetModuleDict(), "json");
-  const Ref text = steal(PyUnicode_DecodeUTF8(payload.data(), static_cast<Py_ssize_t>(payload.size()), "strict"));
-  Ref value = json != nullptr && text ? steal(PyObject_CallMethod(json, "loads", "O", text.ptr())) : Ref();
-  if (value) return value;
-  ended.return_reason = "payload_not_json";
-  ended.return_message = "the payload is not JSON: " + pending_message();
-  return {};
+// json.loads takes NaN, Infinity and -Infinity, which RFC 8259 doesn't have; its `parse_constant` hook sees just these.
+PyObject* refuse_constant(PyObject*, PyObject* name) {
+  return PyErr_Format(PyExc_ValueError, "%U is no JSON value", name);
 }
+PyMethodDef refuse_constant_method = {"refuse_constant", refuse_constant, METH_O, nullptr};
 
 Ref find_function(const wire::Job& job, PyObject* globals, wire::Ended& ended) {
   PyObject* const found = PyDict_GetItemString(globals, job.function->c_str());
@@ -105,10 +100,23 @@ void take_return_value(const wire::Job& job, PyObject* value, wire::Ended& ended
 
 }  // namespace
 
-Ref call_function(const wire::Job& job, const Ref& code, const std::string& payload, const Ref& filename, wire::Ended& ended) {
+Ref parse_payload(const wire::Job& job, const std::string& payload, std::string& problem) {
+  if (!job.has_payload) return steal(PyDict_New());
+  PyObject* const json = PyDict_GetItemString(PyImport_GetModuleDict(), "json");
+  const Ref text = steal(PyUnicode_DecodeUTF8(payload.data(), static_cast<Py_ssize_t>(payload.size()), "strict"));
+  const Ref loads = json != nullptr ? steal(PyObject_GetAttrString(json, "loads")) : Ref();
+  const Ref hook = steal(PyCFunction_New(&refuse_constant_method, nullptr));
+  const Ref arguments = text ? steal(PyTuple_Pack(1, text.ptr())) : Ref(),
+            options = hook ? steal(Py_BuildValue("{s:O}", "parse_constant", hook.ptr())) : Ref();
+  Ref value = loads && arguments && options ? steal(PyObject_Call(loads.ptr(), arguments.ptr(), options.ptr())) : Ref();
+  if (value) return value;
+  problem = "the payload is not JSON: " + pending_message();
+  return {};
+}
+
+Ref call_function(const wire::Job& job, const Ref& code, const Ref& argument, const Ref& filename, wire::Ended& ended) {
   const std::string name = module_name(job.script_path);
-  const Ref argument = parse_payload(job, payload, ended);
-  const Ref module = argument ? make_module(name, filename) : Ref();
+  const Ref module = make_module(name, filename);
   if (!module) return {};
   PyObject* const globals = PyModule_GetDict(module.ptr());
   // As exec() does; C code (pickle's) finds __import__ by it.

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string_view>
 
+#include "python/call_function.h"
 #include "python/check.h"
 #include "python/confine.h"
 #include "python/finalise.h"
@@ -66,20 +67,26 @@ Expected<std::optional<int>> serve(Fd control, Fd pipe) {
     const wire::Job job = TRY(wire::decode_job(frame.payload));
     std::string source = TRY(read_whole(frame.fds[0].get()));
     if (job.has_payload && frame.fds.size() < 2) return fail("a job without its payload");
-    std::string payload = job.has_payload ? TRY(read_whole(frame.fds[1].get())) : std::string();
+    const std::string payload = job.has_payload ? TRY(read_whole(frame.fds[1].get())) : std::string();
     frame.fds.clear();
     const Ref filename = decode_path(job.script_path.empty() ? job.name : job.script_path);
     if (!filename) return fail("a script path that Python can't hold");
     Checked checked = check_script(job, source, filename.ptr());
+    Ref argument;
+    if (checked.verdict.verdict == "accepted" && job.mode == wire::Job::Mode::run) {
+      import_for(job);
+      std::string problem;
+      if (job.function) argument = parse_payload(job, payload, problem);
+      if (!problem.empty()) checked.verdict = {"invalid_input", "payload_not_json", problem, {}};
+    }
     const bool accepted = checked.verdict.verdict == "accepted";
-    if (accepted && job.mode == wire::Job::Mode::run) import_for(job);
     TRY_VOID(wire::send_frame(control.get(), wire::Type::verdict, wire::encode(checked.verdict)));
     if (job.mode == wire::Job::Mode::check) continue;
     if (!accepted) return std::nullopt;
     TRY(receive(control.get(), wire::Type::go));
     control.reset();
     Report report(std::move(pipe));
-    return run_script(job, std::move(source), std::move(checked), std::move(payload), report);
+    return run_script(job, std::move(source), std::move(checked), argument, report);
   }
 }
 

@@ -86,7 +86,7 @@ void import_for(const wire::Job& job) {
   PyErr_Clear();
 }
 
-int run_script(const wire::Job& job, std::string source, Checked checked, std::string payload, Report& report) {
+int run_script(const wire::Job& job, std::string source, Checked checked, const Ref& argument, Report& report) {
   wire::Ended ended;
   const Ref filename = decode_path(job.script_path);
   PyObject* const main_module = PyImport_AddModule("__main__");  // borrowed
@@ -96,7 +96,7 @@ int run_script(const wire::Job& job, std::string source, Checked checked, std::s
                      Py_MakePendingCalls() == 0 && (!checked.warned || show_compile_warnings(source, filename.ptr()));
   source = std::string();  // it counts against the script's memory
   if (ready)
-    result = job.function ? call_function(job, checked.code, payload, filename, ended) : run_as_main(checked.code, filename, globals);
+    result = job.function ? call_function(job, checked.code, argument, filename, ended) : run_as_main(checked.code, filename, globals);
   // python3 keeps no reference to the code object beyond the run either.
   checked.code = Ref();
   flush_standard_streams();

@@ -70,7 +70,8 @@ const char* kind_of(mode_t mode) {
 
 class Collector {
  public:
-  Collector(int output, int target, const Policy::Limits& limits) : output_(output), target_(target), limits_(limits) {}
+  Collector(int output, int result_folder, const Policy::Limits& limits)
+      : output_(output), result_folder_(result_folder), limits_(limits) {}
 
   Expected<ArtifactReport> run() {
     std::vector<std::string> folders{""};
@@ -166,14 +167,19 @@ class Collector {
 
   // The folders of `path` beneath artifacts/, then the file.
   Expected<Fd> create(const std::string& path) {
+    if (!target_.valid()) {
+      TRY_VOID(make_folder(result_folder_, kFolder, 0755));
+      target_ = TRY(open_at(result_folder_, kFolder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+    }
     for (std::size_t slash = path.find('/'); slash != std::string::npos; slash = path.find('/', slash + 1)) {
       const std::string folder = path.substr(0, slash);
-      if (::mkdirat(target_, folder.c_str(), 0755) != 0 && errno != EEXIST) return fail("make folder", errno, folder);
+      if (::mkdirat(target_.get(), folder.c_str(), 0755) != 0 && errno != EEXIST) return fail("make folder", errno, folder);
     }
-    return open_at(target_, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644);
+    return open_at(target_.get(), path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644);
   }
 
-  int output_, target_;
+  int output_, result_folder_;
+  Fd target_;  // artifacts/, made for the first file
   const Policy::Limits& limits_;
   ArtifactReport report_;
   std::uint64_t total_ = 0;
@@ -184,14 +190,12 @@ class Collector {
 
 Expected<ArtifactReport> collect_artifacts(int data_folder, int result_folder, const Policy::Limits& limits) {
   TRY_VOID(remove_tree(result_folder, kFolder));  // an earlier attempt's
-  TRY_VOID(make_folder(result_folder, kFolder, 0755));
-  const Fd target = TRY(open_at(result_folder, kFolder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
   for (const char* folder : {"work", "work/output"}) {
     // Whatever a chmod left. AT_SYMLINK_NOFOLLOW: glibc 2.36 does it by /proc/self/fd, and refuses a link.
     (void)!::fchmodat(data_folder, folder, S_IRWXU, AT_SYMLINK_NOFOLLOW);
   }
   const auto output = open_beneath(data_folder, "work/output", O_RDONLY | O_DIRECTORY);
-  if (output) return Collector(output->get(), target.get(), limits).run();
+  if (output) return Collector(output->get(), result_folder, limits).run();
   ArtifactReport report;
   if (output.error().err != ENOENT) report.refused.push_back({".", output.error().err == ELOOP ? "symlink" : "not_a_folder"});
   return report;

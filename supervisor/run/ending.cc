@@ -1,5 +1,8 @@
 #include "run/ending.h"
 
+#include <algorithm>
+#include <array>
+
 #include "base/units.h"
 #include "result/write.h"
 
@@ -12,9 +15,15 @@ std::optional<Cause> memory_error(const Evidence& e) {
   return Cause{Status::memory_exceeded, "limits.memory", "MemoryError under limits.memory (" + format_bytes(*e.memory_limit) + ")", false};
 }
 
+// The words that the runner has for a function without a value. Anything else under its name is the script's forgery.
+constexpr std::array kReturnReasons = {"function_not_found", "not_callable", "wrong_arity", "return_value_not_json",
+                                       "return_value_too_large"};
+
 Cause function_end(const Evidence& e) {
   if (e.claim && e.claim->return_value) return {Status::succeeded, {}, {}, false};
-  if (e.claim && !e.claim->return_reason.empty()) return {Status::failed, e.claim->return_reason, e.claim->return_message, false};
+  if (e.claim && std::ranges::find(kReturnReasons, e.claim->return_reason) != kReturnReasons.end()) {
+    return {Status::failed, e.claim->return_reason, e.claim->return_message, false};
+  }
   return {Status::failed, "no_return_value", "the function gave no return value: the process ended before it returned", true};
 }
 

@@ -229,7 +229,7 @@ std::expected<Prepared, Cause> prepare_check(const Policy& policy, const std::ve
   paths.python_executable = runner->executable;
   paths.scratch = prepared.scratch.data();
   prepared.cwd = prepared.scratch.work();
-  prepared.argv = {runner->executable, ""};
+  prepared.argv = {runner->executable};
   prepared.env = make_environment(policy.environment, environment_facts(prepared.scratch, prepared.facts, {}, "check"), {});
   for (const CheckText& text : texts) {
     auto item = make_item(make_job(policy, wire::Job::Mode::check, text.name), text.bytes);

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -64,7 +63,6 @@ void run_child(const SpawnSpec& spec, char* const* argv, char* const* env, int s
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) give_up(status_fd, {errno, "prctl(PR_SET_PDEATHSIG)"});
   if (::getppid() != supervisor) ::_exit(127);  // it died before the line above
   reset_signals();
-  ::umask(022);
   if (::chdir(spec.cwd.c_str()) != 0) give_up(status_fd, {errno, "chdir to the work folder"});
   const int order[] = {spec.stdin_fd, spec.stdout_fd, spec.stderr_fd, spec.control_fd, spec.report_fd};
   for (int target = 0; target < 5; ++target) {

@@ -161,7 +161,10 @@ Expected<void> Supervision::start() {
   phase_ = command ? Phase::confining : Phase::starting;
   phase_deadline_ = forked_at_ + kSetupTime;
   next_tick_ = forked_at_;
-  if (!command) TRY_VOID(compile());  // while the interpreter starts
+  if (!command) {
+    TRY_VOID(compile());  // while the interpreter starts
+    TRY_VOID(send_confine());
+  }
   return {};
 }
 
@@ -220,13 +223,14 @@ Expected<void> Supervision::handle_frame(wire::Frame frame) {
     }
     phase_ = Phase::confining;
     step_at_ = Monotonic::now();
-    return send_confine();
+    return {};
   }
   if (frame.type == wire::Type::confined && phase_ == Phase::confining) return handle_confined(frame);
   if (frame.type == wire::Type::verdict && phase_ == Phase::validating) return handle_verdict(frame);
   return fail("the runner sent a message that isn't due");
 }
 
+// Ahead of "hello": the runner finds it when its interpreter is up, and no time is lost between the two.
 Expected<void> Supervision::send_confine() {
   wire::Confine confine;
   confine.guard = program_.guard;

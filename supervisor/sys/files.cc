@@ -116,7 +116,6 @@ Expected<Fd> sealed_memfd(const char* name, std::string_view bytes) {
 
 Expected<void> make_folder(int parent, const std::string& name, mode_t mode) {
   if (::mkdirat(parent, name.c_str(), mode) != 0) return fail("make folder", errno, name);
-  if (::fchmodat(parent, name.c_str(), mode, 0) != 0) return fail("chmod", errno, name);
   return {};
 }
 

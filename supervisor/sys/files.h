@@ -29,7 +29,7 @@ Expected<void> write_all(int fd, std::string_view bytes);
 /// A memfd that holds `bytes` and is sealed against every change (F_SEAL_SEAL | SHRINK | GROW | WRITE), CLOEXEC, at offset 0.
 Expected<Fd> sealed_memfd(const char* name, std::string_view bytes);
 
-/// mkdirat(2) with exactly `mode`, whatever the umask; an existing folder is an error.
+/// mkdirat(2); an existing folder is an error. `mode` is lessened by the umask, which main sets to 022.
 Expected<void> make_folder(int parent, const std::string& name, mode_t mode);
 
 /// mkdir -p; new folders get 0755 less the umask.

@@ -1,23 +1,27 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 
 #include "wire/wire.h"
 
-// A frame is {u32 type, u32 payload length} in host order, then the payload: both ends are the same machine and the same build.
+// A frame is {u16 type, u16 descriptors, u32 payload length} in host order, then the payload: both ends are the same machine and the same
+// build. recvmsg(2) may return one frame together with the next one's descriptors, so the header says whose they are.
 namespace podjail::wire {
 namespace {
 
 struct Header {
-  std::uint32_t type, length;
+  std::uint16_t type, fds;
+  std::uint32_t length;
 };
 constexpr std::size_t kMaxFdsPerMessage = 4;
 
-std::string with_header(Type type, std::string_view payload) {
-  const Header header{static_cast<std::uint32_t>(type), static_cast<std::uint32_t>(payload.size())};
+std::string with_header(Type type, std::string_view payload, std::size_t fds) {
+  const Header header{static_cast<std::uint16_t>(type), static_cast<std::uint16_t>(fds), static_cast<std::uint32_t>(payload.size())};
   std::string bytes(sizeof header + payload.size(), '\0');
   std::memcpy(bytes.data(), &header, sizeof header);
   std::memcpy(bytes.data() + sizeof header, payload.data(), payload.size());
@@ -60,7 +64,7 @@ ssize_t receive_some(int socket, char* buffer, std::size_t size, int flags, std:
 
 Expected<void> send_frame(int socket, Type type, std::string_view payload, std::span<const int> fds) {
   if (payload.size() > kMaxFrame) return fail("a message of " + std::to_string(payload.size()) + " bytes is too long");
-  const std::string bytes = with_header(type, payload);
+  const std::string bytes = with_header(type, payload, fds.size());
   std::size_t sent = 0;
   while (sent < bytes.size()) {
     iovec vector{const_cast<char*>(bytes.data()) + sent, bytes.size() - sent};
@@ -88,7 +92,7 @@ Expected<void> send_frame(int socket, Type type, std::string_view payload, std::
 }
 
 Expected<void> write_frame(int pipe, Type type, std::string_view payload) {
-  const std::string bytes = with_header(type, payload);
+  const std::string bytes = with_header(type, payload, 0);
   for (std::size_t written = 0; written < bytes.size();) {
     const ssize_t n = ::write(pipe, bytes.data() + written, bytes.size() - written);
     if (n < 0) {
@@ -119,6 +123,7 @@ Expected<Frame> receive_frame(int socket) {
   frame.type = static_cast<Type>(header.type);
   frame.payload.resize(header.length);
   TRY_VOID(receive_all(frame.payload.data(), frame.payload.size()));
+  if (frame.fds.size() != header.fds) return fail("a message without its descriptors");
   return frame;
 }
 
@@ -128,10 +133,12 @@ Expected<bool> FrameReader::take(Frame& frame) {
   std::memcpy(&header, buffer_.data(), sizeof header);
   if (header.length > max_payload_) return fail("a message of " + std::to_string(header.length) + " bytes is too long");
   if (buffer_.size() < sizeof header + header.length) return false;
+  if (fds_.size() < header.fds) return fail("a message without its descriptors");
   frame.type = static_cast<Type>(header.type);
   frame.payload.assign(buffer_, sizeof header, header.length);
-  frame.fds = std::move(fds_);
-  fds_.clear();
+  frame.fds.clear();
+  std::move(fds_.begin(), fds_.begin() + header.fds, std::back_inserter(frame.fds));
+  fds_.erase(fds_.begin(), fds_.begin() + header.fds);
   buffer_.erase(0, sizeof header + header.length);
   return true;
 }

@@ -21,7 +21,7 @@ inline constexpr int kReportFd =
 
 inline constexpr std::size_t kMaxFrame = 64U << 20;  ///< bytes of one payload; the supervisor lowers it per connection
 
-enum class Type : std::uint32_t {
+enum class Type : std::uint16_t {
   hello = 1,     ///< py -> sup: the interpreter is up
   confine = 2,   ///< sup -> py: the filters
   confined = 3,  ///< py -> sup: they are on; carries the listener fd

@@ -67,6 +67,8 @@ TEST(Ending, AFunctionSucceedsOnlyWithAValue) {
   e.claim->return_reason = "return_value_too_large";
   EXPECT_EQ(decide_ending(e).status, Status::failed);
   EXPECT_EQ(decide_ending(e).reason, "return_value_too_large");
+  e.claim->return_reason = "limits.wall";  // no word of the runner's
+  EXPECT_EQ(decide_ending(e).reason, "no_return_value");
   e.claim->return_reason.clear();
   e.claim->return_value = "null";
   EXPECT_EQ(decide_ending(e).status, Status::succeeded);

@@ -98,11 +98,25 @@ TEST(Wire, ReaderTakesFramesInAnyPieces) {
 
 TEST(Wire, ReaderRefusesAFrameThatIsTooLong) {
   Sockets s;
-  const std::uint32_t header[] = {8, 0xffffffff};
+  const std::uint32_t header[] = {8, 0xffffffff};  // u16 type, u16 descriptors, u32 length
   ASSERT_EQ(::write(s.theirs.get(), header, sizeof header), static_cast<ssize_t>(sizeof header));
   FrameReader reader(1024, 0);
   Frame frame;
   EXPECT_FALSE(reader.read(s.ours.get(), frame));
+}
+
+TEST(Wire, DescriptorsStayWithTheirFrame) {
+  Sockets s;
+  const int one[] = {STDIN_FILENO};
+  ASSERT_TRUE(send_frame(s.theirs.get(), Type::hello, "a"));
+  ASSERT_TRUE(send_frame(s.theirs.get(), Type::confined, "b", one));
+  ASSERT_TRUE(send_frame(s.theirs.get(), Type::verdict, "c"));
+  FrameReader reader(1024, 1);
+  for (const std::size_t fds : {0U, 1U, 0U}) {
+    Frame frame;
+    ASSERT_EQ(reader.read(s.ours.get(), frame).value(), FrameReader::State::frame);
+    EXPECT_EQ(frame.fds.size(), fds);
+  }
 }
 
 TEST(Wire, ReaderTakesOneDescriptorAndNoMore) {
