@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/utf8.h"
+#include "cli/terminal.h"
 #include "result/exit_code.h"
 #include "run/check.h"
 #include "run/script_input.h"
@@ -15,6 +16,8 @@ namespace podjail {
 namespace {
 
 using nlohmann::ordered_json;
+
+constexpr std::string_view kStdin = "<stdin>";
 
 struct Checked {
   CheckText text;
@@ -25,14 +28,18 @@ wire::Verdict unreadable(const InputProblem& problem) {
   return {"invalid_input", problem.reason, problem.message, {}};
 }
 
-std::vector<std::string> files_of(const std::string& path) {
+// Errors: a folder that holds none, or can't be read to its end.
+Expected<std::vector<std::string>> files_of(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code error;
-  if (!fs::is_directory(path, error)) return {path};
+  if (!fs::is_directory(path, error)) return std::vector{path};
   std::vector<std::string> files;
   for (fs::recursive_directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
-    if (entry->path().extension() == ".py" && entry->is_regular_file()) files.push_back(entry->path().string());
+    std::error_code not_there;
+    if (entry->path().extension() == ".py" && entry->is_regular_file(not_there)) files.push_back(entry->path().string());
   }
+  if (error) return fail("read folder", error.value(), path);
+  if (files.empty()) return fail("no Python file in", 0, path);
   std::sort(files.begin(), files.end());
   return files;
 }
@@ -48,37 +55,41 @@ std::string line_of(std::string_view text, int number) {
   return to_valid_utf8(line);
 }
 
-// A control character of the script must not reach the terminal.
-std::string shown(const std::string& text) {
-  std::string result;
-  for (const char c : text) result += static_cast<unsigned char>(c) < 0x20 && c != '\t' ? '?' : c == 0x7f ? '?' : c;
-  return result;
+// `count` characters off the front of `rest`, as they are shown.
+std::string take_shown(std::string_view& rest, int count) {
+  std::string_view taken = rest;
+  for (; count > 0 && !rest.empty(); --count) rest.remove_prefix(std::max<std::size_t>(utf8_sequence_length(rest), 1));
+  taken.remove_suffix(rest.size());
+  return neutral_line(taken);
+}
+
+// The source line, and a caret line below it that counts an escape by its width.
+void print_source(const std::string& source, const wire::Finding& f) {
+  std::string_view rest = source;
+  const std::string before = take_shown(rest, f.column - 1);
+  const std::string marked = take_shown(rest, f.end_line == f.line ? std::max(f.end_column - f.column, 1) : 1);
+  std::string pad;
+  for (std::string_view left = before; !left.empty(); left.remove_prefix(utf8_sequence_length(left)))
+    pad += left.front() == '\t' ? '\t' : ' ';  // tabs stay tabs, so that the caret stands under its column
+  std::cout << "    " << before << marked << neutral_line(rest) << "\n    " << pad
+            << std::string(std::max<std::size_t>(utf8_length(marked), 1), '^') << '\n';
 }
 
 void print_text(const std::vector<Checked>& all) {
   for (const Checked& one : all) {
+    const std::string name = neutral_line(one.text.name);
     if (one.verdict.findings.empty() && one.verdict.verdict != "accepted") {
-      std::cout << one.text.name << ": error: " << shown(one.verdict.message) << '\n';
+      std::cout << name << ": error: " << neutral_line(one.verdict.message) << '\n';
     }
     for (const wire::Finding& f : one.verdict.findings) {
-      std::cout << one.text.name;
+      std::cout << name;
       if (f.line > 0) std::cout << ':' << f.line << ':' << f.column;
-      std::cout << ": " << f.severity << " " << f.rule << " " << f.name << ": " << shown(f.message) << '\n';
+      std::cout << ": " << neutral_line(f.severity + " " + f.rule + " " + f.name + ": " + f.message) << '\n';
       if (f.line > 0) {
         const std::string source = line_of(one.text.bytes, f.line);
-        if (source.size() <= 400) {
-          const int width = f.end_line == f.line ? std::max(f.end_column - f.column, 1) : 1;
-          std::string pad;  // tabs stay tabs, so that the caret stands under its column
-          std::string_view rest = source;
-          for (int column = 1; column < f.column && !rest.empty(); ++column) {
-            const std::size_t length = std::max<std::size_t>(utf8_sequence_length(rest), 1);
-            pad += rest.front() == '\t' ? '\t' : ' ';
-            rest.remove_prefix(length);
-          }
-          std::cout << "    " << shown(source) << "\n    " << pad << std::string(static_cast<std::size_t>(width), '^') << '\n';
-        }
+        if (source.size() <= 400) print_source(source, f);
       }
-      if (!f.hint.empty()) std::cout << "    hint: " << f.hint << '\n';
+      if (!f.hint.empty()) std::cout << "    hint: " << neutral_line(f.hint) << '\n';
     }
   }
 }
@@ -109,17 +120,32 @@ void print_json(const std::vector<Checked>& all) {
                      {"findings", std::move(findings)}});
   }
   ordered_json document = ordered_json::object();
+  document["schema"] = "podjail.check/v1";
   document["files"] = std::move(files);
   std::cout << document.dump(2, ' ', false, ordered_json::error_handler_t::replace) << '\n';
+}
+
+// RFC 3986: all but '/' and the unreserved characters is escaped.
+std::string uri_of(const std::string& name) {
+  if (name == kStdin) return "stdin";
+  static constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string uri;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       std::string_view("-._~/").find(c) != std::string_view::npos;
+    uri += plain ? std::string{c} : std::string{'%', kDigits[byte >> 4], kDigits[byte & 15]};
+  }
+  return uri;
 }
 
 // SARIF 2.1.0 (OASIS). Columns count characters: columnKind unicodeCodePoints.
 void print_sarif(const std::vector<Checked>& all) {
   std::map<std::string, std::string> names;
   ordered_json results = ordered_json::array();
-  const auto location = [](const std::string& path) {
+  const auto location = [](const std::string& name) {
     ordered_json physical = ordered_json::object();
-    physical["artifactLocation"]["uri"] = path;
+    physical["artifactLocation"]["uri"] = uri_of(name);
     return physical;
   };
   for (const Checked& one : all) {
@@ -181,8 +207,15 @@ int check_command(const Policy& policy, const std::vector<std::string>& paths, C
   std::vector<Checked> all;
   std::vector<CheckText> texts;
   std::vector<std::size_t> places;  // of each text in `all`
+  bool all_found = true;
   for (const std::string& path : paths) {
-    for (const std::string& file : files_of(path)) {
+    const auto files = files_of(path);
+    if (!files) {
+      complain(files.error().message());
+      all_found = false;
+      continue;
+    }
+    for (const std::string& file : *files) {
       RunRequest request;
       request.argv = {file};
       auto script = read_script(request, policy.validation.max_script);
@@ -191,14 +224,14 @@ int check_command(const Policy& policy, const std::vector<std::string>& paths, C
         continue;
       }
       places.push_back(all.size());
-      const std::string name = file == "-" ? "<stdin>" : file;
+      const std::string name(file == "-" ? kStdin : file);
       texts.push_back({name, script->bytes});
       all.push_back({{name, std::move(script->bytes)}, {}});
     }
   }
   auto verdicts = check_texts(policy, texts);
   if (!verdicts) {
-    std::cerr << "podjail: nothing was checked: " << verdicts.error().message << '\n';
+    complain("nothing was checked: " + verdicts.error().message);
     return exit_code_of(verdicts.error().status);
   }
   for (std::size_t i = 0; i < places.size(); ++i) all[places[i]].verdict = std::move((*verdicts)[i]);
@@ -213,12 +246,11 @@ int check_command(const Policy& policy, const std::vector<std::string>& paths, C
       print_sarif(all);
       break;
   }
-  std::cout.flush();
-  if (!std::cout) return exit_code::kResultNotWritten;
   const auto any = [&all](std::string_view verdict) {
     return std::any_of(all.begin(), all.end(), [verdict](const Checked& one) { return one.verdict.verdict == verdict; });
   };
-  return any("rejected") ? exit_code::kRejected : any("invalid_input") ? exit_code::kInvalidInput : exit_code::kSucceeded;
+  if (any("rejected")) return exit_code::kRejected;
+  return all_found && !any("invalid_input") ? exit_code::kSucceeded : exit_code::kInvalidInput;
 }
 
 }  // namespace podjail

@@ -3,11 +3,13 @@
 #include <fmt/core.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/units.h"
+#include "cli/terminal.h"
 #include "isolation/plan.h"
 #include "isolation/probe.h"
 #include "sys/landlock_abi.h"
@@ -25,8 +27,23 @@ bool exists(const std::string& path) {
 }
 
 const char* access_word(std::uint64_t access) {
-  if ((access & landlock::kExecute) != 0) return "execute";
-  return (access & landlock::kWriteFile) != 0 ? "write" : "read";
+  const bool write = (access & landlock::kWriteFile) != 0;
+  if ((access & landlock::kExecute) != 0) return write ? "write+execute" : "execute";
+  return write ? "write" : "read";
+}
+
+// Each path once: the policy may list what podjail adds of its own, and the kernel unites the rights.
+std::vector<LandlockPath> distinct(const std::vector<LandlockPath>& paths) {
+  std::vector<LandlockPath> result;
+  for (const LandlockPath& path : paths) {
+    const auto same = std::ranges::find(result, path.path, &LandlockPath::path);
+    if (same == result.end()) {
+      result.push_back(path);
+    } else {
+      same->access |= path.access;
+    }
+  }
+  return result;
 }
 
 const char* namespaces_word(Policy::Namespaces value) {
@@ -97,7 +114,7 @@ void print_json(const Policy& policy, const PodFacts& facts, const Plan& plan, c
   ordered_json limits = ordered_json::object();
   for (const LimitLine& line : limit_lines(policy.limits)) limits[line.name] = line.value;
   ordered_json paths = ordered_json::array();
-  for (const LandlockPath& path : plan.landlock.paths) {
+  for (const LandlockPath& path : distinct(plan.landlock.paths)) {
     paths.push_back({{"path", path.path}, {"access", access_word(path.access)}, {"exists", exists(path.path)}});
   }
   const ordered_json document = {
@@ -122,12 +139,12 @@ void print_json(const Policy& policy, const PodFacts& facts, const Plan& plan, c
       {"paths", paths},
       {"connect_tcp", policy.network.connect_tcp},
       {"bind_tcp", policy.network.bind_tcp},
-      {"missing", missing ? ordered_json({{"layer", missing->subject}, {"message", missing->message()}}) : ordered_json(nullptr)}};
+      {"missing", missing ? ordered_json({{"layer", missing->subject}, {"message", missing->step}}) : ordered_json(nullptr)}};
   fmt::print("{}\n", document.dump(2, ' ', false, ordered_json::error_handler_t::replace));
 }
 
 void print_text(const Policy& policy, const PodFacts& facts, const Plan& plan, const std::optional<Error>& missing) {
-  fmt::print("policy {} on Linux {}, uid {}, {} CPU{}: tier {}\n\n", policy.name, facts.kernel, facts.uid, facts.cpus,
+  fmt::print("policy {} on Linux {}, uid {}, {} CPU{}: tier {}\n\n", neutral_line(policy.name), facts.kernel, facts.uid, facts.cpus,
              facts.cpus == 1 ? "" : "s", plan.tier);
   fmt::print("{:<20} {:<9} {:<8} {}\n", "layer", "required", "planned", "how, or why not");
   for (const LayerPlan& line : plan.layers) {
@@ -140,8 +157,8 @@ void print_text(const Policy& policy, const PodFacts& facts, const Plan& plan, c
   fmt::print("\nlimits\n");
   for (const LimitLine& line : limit_lines(policy.limits)) fmt::print("  {:<16} {}\n", line.name, line.text);
   fmt::print("\nfiles (with the run's own folder; all else is refused)\n");
-  for (const LandlockPath& path : plan.landlock.paths) {
-    fmt::print("  {:<8} {}{}\n", access_word(path.access), path.path, exists(path.path) ? "" : "  (not here)");
+  for (const LandlockPath& path : distinct(plan.landlock.paths)) {
+    fmt::print("  {:<8} {}{}\n", access_word(path.access), neutral_line(path.path), exists(path.path) ? "" : "  (not here)");
   }
   if (!plan.landlock.on) fmt::print("  no Landlock: file modes alone decide\n");
   fmt::print("\nnetwork\n");
@@ -153,7 +170,7 @@ void print_text(const Policy& policy, const PodFacts& facts, const Plan& plan, c
     for (const std::uint16_t port : policy.network.connect_tcp) fmt::print("  connect TCP {}\n", port);
     for (const std::uint16_t port : policy.network.bind_tcp) fmt::print("  bind TCP {}\n", port);
   }
-  if (missing) fmt::print("\nA run would be refused: {}\n", missing->message());
+  if (missing) fmt::print("\nA run would be refused: {}\n", neutral_line(missing->step));
 }
 
 }  // namespace

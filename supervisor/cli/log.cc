@@ -3,8 +3,10 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "cli/terminal.h"
 #include "sys/clock.h"
 
 namespace podjail {
@@ -39,20 +41,22 @@ Log::Log(bool json, Level level) : json_(json) {
   spdlog::set_default_logger(std::move(logger));
 }
 
-void Log::write(Level level, const std::string& message) const {
-  if (!json_) return spdlog::log(level_of(level), "{}", message);
+void Log::write(Level level, const std::string& message, bool open_line) const {
+  if (open_line && spdlog::should_log(level_of(level))) std::fputc('\n', stderr);
+  if (!json_) return spdlog::log(level_of(level), "{}", neutral_line(message));
   const nlohmann::ordered_json line = {{"time", utc_now()}, {"level", name_of(level)}, {"logger", "podjail"}, {"message", message}};
-  spdlog::log(level_of(level), "{}", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  constexpr bool kAscii = true;  // C1 controls and line separators are escaped, too
+  spdlog::log(level_of(level), "{}", line.dump(-1, ' ', kAscii, nlohmann::json::error_handler_t::replace));
 }
 
-void Log::info(const std::string& message) const {
-  write(Level::info, message);
+void Log::info(const std::string& message, bool open_line) const {
+  write(Level::info, message, open_line);
 }
 void Log::warn(const std::string& message) const {
-  write(Level::warn, message);
+  write(Level::warn, message, false);
 }
-void Log::error(const std::string& message) const {
-  write(Level::error, message);
+void Log::error(const std::string& message, bool open_line) const {
+  write(Level::error, message, open_line);
 }
 
 }  // namespace podjail

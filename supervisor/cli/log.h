@@ -10,12 +10,13 @@ class Log {
 
   /// `json`: one object a line. Level off is --quiet.
   Log(bool json, Level level);
-  void info(const std::string& message) const;
+  /// `open_line`: the script may have left its own last line without an end.
+  void info(const std::string& message, bool open_line = false) const;
   void warn(const std::string& message) const;
-  void error(const std::string& message) const;
+  void error(const std::string& message, bool open_line = false) const;
 
  private:
-  void write(Level level, const std::string& message) const;
+  void write(Level level, const std::string& message, bool open_line) const;
   bool json_;
 };
 

@@ -1,9 +1,15 @@
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/suggest.h"
 #include "base/units.h"
 #include "cli/check.h"
 #include "cli/explain.h"
@@ -11,9 +17,11 @@
 #include "cli/policy.h"
 #include "cli/result.h"
 #include "cli/run.h"
+#include "cli/terminal.h"
 #include "isolation/probe.h"
-#include "policy/parse.h"
 #include "run/find_runner.h"
+
+extern char** environ;
 
 namespace podjail {
 namespace {
@@ -30,7 +38,7 @@ struct Options {
 
 void add_policy_options(CLI::App& app, RunRequest& request) {
   app.add_option("--policy", request.policy, "Built-in profile or policy file")->envname("PODJAIL_POLICY")->capture_default_str();
-  app.add_option("--set", request.sets, "PATH=VALUE: override one policy value; repeatable")
+  app.add_option("--set", request.sets, "PATH=VALUE: override one policy value; repeatable (in the variable: one a line)")
       ->envname("PODJAIL_SET")
       ->allow_extra_args(false);
 }
@@ -72,13 +80,76 @@ ExitCodeMode exit_mode(const std::string& text) {
 }
 
 int usage(const std::string& message) {
-  std::cerr << "podjail: " << message << " (podjail --help)\n";
+  complain(message + "; see podjail --help");
   return exit_code::kUsage;
+}
+
+// " (did you mean --policy?)", or nothing.
+std::string suggestion(std::string_view word, const std::vector<std::string>& known, const std::string& prefix = "") {
+  const std::vector<std::string_view> candidates(known.begin(), known.end());
+  const auto near = nearest(word, candidates);
+  return near ? " (did you mean " + prefix + std::string(*near) + "?)" : "";
+}
+
+std::string unknown_option(const CLI::App& app, const std::string& word) {
+  const std::string option = word.substr(0, word.find('='));
+  std::vector<std::string> known;
+  for (const CLI::Option* each : app.get_options()) known.insert(known.end(), each->get_lnames().begin(), each->get_lnames().end());
+  const std::size_t name = option.find_first_not_of('-');
+  return "unknown option " + option + (name == std::string::npos ? "" : suggestion(option.substr(name), known, "--"));
 }
 
 // CLI11 gives what follows "--" to the parent command, prefix_command or not. Under this name it is an ordinary word, the first that
 // prefix_command keeps.
 constexpr std::string_view kSeparator = "\x01--";
+
+// The word that the command line failed by, where it is one that nobody knows.
+std::optional<std::string> unknown_word(const CLI::App& root) {
+  const auto all = [](const CLI::App*) { return true; };
+  std::string where;
+  for (const CLI::App* app = &root; !app->get_prefix_command(); app = app->get_subcommands().front()) {
+    if (const std::vector<std::string> rest = app->remaining(); !rest.empty()) {
+      const std::string word = rest.front() == kSeparator ? "--" : rest.front();
+      std::vector<std::string> commands;
+      for (const CLI::App* sub : app->get_subcommands(all)) commands.push_back(sub->get_name());
+      if (word.starts_with('-')) return where + unknown_option(*app, word);
+      return where +
+             (commands.empty() ? "unexpected argument '" + word + "'" : "unknown command '" + word + "'" + suggestion(word, commands));
+    }
+    if (app->get_subcommands().empty()) break;
+    where += app->get_subcommands().front()->get_name() + ": ";
+  }
+  return std::nullopt;
+}
+
+// CLI11 takes a variable as one value.
+void split_variable(std::vector<std::string>& values, const char* variable) {
+  const char* const text = std::getenv(variable);
+  if (text == nullptr || values != std::vector<std::string>{text}) return;
+  values = CLI::detail::split(text, '\n');
+  std::erase(values, "");
+}
+
+// A variable that looks like a misspelt option of this subcommand, and that no subcommand or pod description uses.
+void warn_of_misspelt_variables(const CLI::App& app, const Log& log) {
+  constexpr std::string_view kPrefix = "PODJAIL_";
+  const auto add_names = [&](std::vector<std::string>& names, const CLI::App& of) {
+    for (const CLI::Option* option : of.get_options()) {
+      if (option->get_envname().starts_with(kPrefix)) names.push_back(option->get_envname().substr(kPrefix.size()));
+    }
+  };
+  std::vector<std::string> own, known = {"JOB", "POD", "POD_UID", "NODE", "SCRATCH", "OUTPUT_DIR", "INPUT_DIR", "RUN_ID"};
+  add_names(own, app);
+  for (const CLI::App* sub : app.get_parent()->get_subcommands([](const CLI::App*) { return true; })) add_names(known, *sub);
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view variable = std::string_view(*entry).substr(0, std::string_view(*entry).find('='));
+    if (!variable.starts_with(kPrefix)) continue;
+    const std::string_view name = variable.substr(kPrefix.size());
+    if (std::ranges::find(known, name) != known.end()) continue;
+    const std::string near = suggestion(name, own, std::string(kPrefix));
+    if (!near.empty()) log.warn(std::string(variable) + " is no variable that podjail " + app.get_name() + " reads" + near);
+  }
+}
 
 // SCRIPT ARG... or COMMAND ARG...: what prefix_command left. A leading option that nobody knows is a misspelt one, unless "--" came before.
 int start(CLI::App& app, Options& o, RunRequest::Kind kind) {
@@ -92,7 +163,8 @@ int start(CLI::App& app, Options& o, RunRequest::Kind kind) {
     *separator = "--";  // the script's own
   }
   if (rest.empty()) return usage(std::string(what) + " is missing");
-  if (!separated && rest.front().size() > 1 && rest.front().front() == '-') return usage("unknown option " + rest.front());
+  if (!separated && rest.front().size() > 1 && rest.front().front() == '-')
+    return usage(unknown_option(app, rest.front()) + "; options come before " + what);
   if (rest.front().empty()) return usage(std::string(what) + " is empty");
   o.request.kind = kind;
   o.request.argv = std::move(rest);
@@ -114,13 +186,16 @@ int start(CLI::App& app, Options& o, RunRequest::Kind kind) {
   }
   if (kind == RunRequest::Kind::script && o.request.payload == "-" && o.request.argv.front() == "-")
     return usage("script and payload can't both be stdin");
-  return run_command(o.request, exit_mode(o.exit_code), make_log(o));
+  const Log log = make_log(o);
+  warn_of_misspelt_variables(app, log);
+  return run_command(o.request, exit_mode(o.exit_code), log);
 }
 
-int with_policy(const Options& o, const std::function<int(const Policy&)>& then) {
-  const auto policy = load_policy(o.request.policy, o.request.sets);
+int with_policy(const CLI::App& app, const Options& o, const std::function<int(const Policy&)>& then) {
+  warn_of_misspelt_variables(app, make_log(o));
+  const auto policy = load_runnable_policy(o.request.policy, o.request.sets);
   if (policy) return then(*policy);
-  for (const PolicyProblem& problem : policy.error()) std::cerr << "podjail: " << describe(problem) << '\n';
+  for (const PolicyProblem& problem : policy.error()) complain(describe(problem));
   return exit_code::kInvalidPolicy;
 }
 
@@ -143,8 +218,9 @@ int version(const std::string& format) {
 int main_or_throw(int argc, char** argv) {
   CLI::App app{"podjail runs one untrusted Python script in the strongest jail that this pod allows.", "podjail"};
   app.require_subcommand(1);
-  // One set for each subcommand: CLI11 reads the environment for those that were not named, too.
-  Options o, run_options, exec_options;
+  app.set_version_flag("--version", PODJAIL_VERSION, "Versions");
+  // One set for each subcommand that has variables: CLI11 reads them for those that were not named, too.
+  Options o, run_options, exec_options, check_options, explain_options;
 
   CLI::App* const run = app.add_subcommand("run", "Validate, jail, run, record: podjail run [options] SCRIPT [ARG...]");
   add_run_options(*run, run_options);
@@ -156,17 +232,19 @@ int main_or_throw(int argc, char** argv) {
   CLI::App* const exec = app.add_subcommand("exec", "The same jail for any command: podjail exec [options] -- COMMAND [ARG...]");
   add_run_options(*exec, exec_options);
   exec->add_option("--workdir", exec_options.request.workdir, "Current folder of the command")->envname("PODJAIL_WORKDIR");
-  exec->add_option("--env", exec_options.request.env, "NAME=VALUE; repeatable")->allow_extra_args(false);
+  exec->add_option("--env", exec_options.request.env, "NAME=VALUE; repeatable (in the variable: one a line)")
+      ->envname("PODJAIL_ENV")
+      ->allow_extra_args(false);
   exec->add_option("--timeout", exec_options.timeout, "Replaces limits.wall")->envname("PODJAIL_TIMEOUT");
 
   CLI::App* const check = app.add_subcommand("check", "Validation only");
-  add_policy_options(*check, o.request);
-  check->add_option("--format", o.format)->check(CLI::IsMember({"text", "json", "sarif"}))->capture_default_str();
-  check->add_option("PATH", o.paths, "Files, folders, or - for stdin")->required();
+  add_policy_options(*check, check_options.request);
+  check->add_option("--format", check_options.format)->check(CLI::IsMember({"text", "json", "sarif"}))->capture_default_str();
+  check->add_option("PATH", check_options.paths, "Files, folders, or - for stdin")->required();
 
   CLI::App* const explain_app = app.add_subcommand("explain", "What this pod can enforce, and what the policy asks for");
-  add_policy_options(*explain_app, o.request);
-  explain_app->add_option("--format", o.format)->check(CLI::IsMember({"text", "json"}))->capture_default_str();
+  add_policy_options(*explain_app, explain_options.request);
+  explain_app->add_option("--format", explain_options.format)->check(CLI::IsMember({"text", "json"}))->capture_default_str();
 
   CLI::App* const policy = app.add_subcommand("policy", "Policies: show, check, schema, list");
   policy->require_subcommand(1);
@@ -197,17 +275,26 @@ int main_or_throw(int argc, char** argv) {
     app.parse(std::move(words));
   } catch (const CLI::CallForHelp& help) {
     return app.exit(help);
+  } catch (const CLI::CallForVersion&) {
+    return version("text");
   } catch (const CLI::ParseError& error) {
-    app.exit(error, std::cerr, std::cerr);
-    return exit_code::kUsage;
+    return usage(unknown_word(app).value_or(error.what()));
+  }
+  for (Options* const each : {&run_options, &exec_options, &check_options, &explain_options}) {
+    split_variable(each->request.sets, "PODJAIL_SET");
+    split_variable(each->request.env, "PODJAIL_ENV");
   }
   if (*run) return start(*run, run_options, RunRequest::Kind::script);
   if (*exec) return start(*exec, exec_options, RunRequest::Kind::command);
   if (*check) {
-    const CheckFormat format = o.format == "json" ? CheckFormat::json : o.format == "sarif" ? CheckFormat::sarif : CheckFormat::text;
-    return with_policy(o, [&](const Policy& p) { return check_command(p, o.paths, format); });
+    const std::string& name = check_options.format;
+    const CheckFormat format = name == "json" ? CheckFormat::json : name == "sarif" ? CheckFormat::sarif : CheckFormat::text;
+    return with_policy(*check, check_options, [&](const Policy& p) { return check_command(p, check_options.paths, format); });
   }
-  if (*explain_app) return with_policy(o, [&](const Policy& p) { return explain(p, probe_pod(), o.format == "json"); });
+  if (*explain_app) {
+    return with_policy(*explain_app, explain_options,
+                       [&](const Policy& p) { return explain(p, probe_pod(), explain_options.format == "json"); });
+  }
   if (*policy_show_app) return policy_show(o.request.policy, o.request.sets);
   if (*policy_check_app) return policy_check(o.request.policy, o.request.sets);
   if (*schema) return policy_schema(o.name);
@@ -216,15 +303,33 @@ int main_or_throw(int argc, char** argv) {
   return version(o.format);
 }
 
+// The next file that podjail opens would get the number of a standard stream that it was started without. Not readable, so that a missing
+// stdin is no empty script.
+bool plug_standard_streams() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (::fcntl(fd, F_GETFD) == -1 && ::open("/dev/null", O_WRONLY) != fd) return false;
+  }
+  return true;
+}
+
+// All subcommands print by stdio, std::cout with it.
+int finish(int code) {
+  const std::string reason = std::fflush(stdout) != 0 ? std::string(": ") + std::strerror(errno) : "";
+  if (reason.empty() && std::ferror(stdout) == 0) return code;
+  complain("stdout can't be written" + reason);
+  return exit_code::kResultNotWritten;
+}
+
 }  // namespace
 }  // namespace podjail
 
 int main(int argc, char** argv) {
   ::umask(022);  // what is written must not depend on who started podjail
+  if (!podjail::plug_standard_streams()) return podjail::exit_code::kInternalError;
   try {
-    return podjail::main_or_throw(argc, argv);
+    return podjail::finish(podjail::main_or_throw(argc, argv));
   } catch (const std::exception& error) {
-    std::cerr << "podjail: internal error: " << error.what() << '\n';
+    podjail::complain(std::string("internal error: ") + error.what());
     return podjail::exit_code::kInternalError;
   }
 }

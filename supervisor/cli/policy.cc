@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
+#include <iostream>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <vector>
@@ -12,35 +12,51 @@
 #include "base/json_read.h"
 #include "base/json_write.h"
 #include "base/suggest.h"
+#include "cli/terminal.h"
+#include "isolation/seccomp_program.h"
 #include "policy/parse.h"
 #include "policy/profiles.h"
+#include "result/exit_code.h"
 #include "sys/files.h"
 
 namespace podjail {
 namespace {
 
-constexpr int kOk = 0, kUsage = 64, kCantWrite = 73, kInvalidPolicy = 78;  // contract: exit codes
+const std::string kStdin = "<stdin>";
 
 int print(std::string_view text) {
-  const auto written = write_all(STDOUT_FILENO, text);
-  if (written) return kOk;
-  std::fprintf(stderr, "podjail: stdout: %s\n", written.error().message().c_str());
-  return kCantWrite;
+  std::cout << text;
+  return exit_code::kSucceeded;
+}
+
+PolicyExpected<Policy> one_problem(const std::string& source, const Error& error) {
+  return std::unexpected(std::vector<PolicyProblem>{{source, "", 0, 0, error.message()}});
+}
+
+// Which names the kernel interface has, only isolation/ knows; a run is refused for the same.
+PolicyExpected<Policy> with_known_syscalls(PolicyExpected<Policy> policy, const std::string& source) {
+  if (!policy) return policy;
+  if (auto known = check_syscall_names(policy->syscalls); !known) return one_problem(source, known.error());
+  return policy;
 }
 
 PolicyExpected<Policy> load(const std::string& name_or_file, std::span<const std::string> sets) {
-  if (name_or_file != "-") return load_policy(name_or_file, sets);
+  if (name_or_file != "-") return load_runnable_policy(name_or_file, sets);
   const auto text = read_all(STDIN_FILENO, kJsonMaxBytes);
-  if (!text) return std::unexpected(std::vector<PolicyProblem>{{"<stdin>", "", 0, 0, text.error().message()}});
-  return parse_policy(*text, "<stdin>", sets);
+  if (!text) return one_problem(kStdin, text.error());
+  return with_known_syscalls(parse_policy(*text, kStdin, sets), kStdin);
 }
 
 int print_problems(const std::vector<PolicyProblem>& problems) {
-  for (const PolicyProblem& problem : problems) std::fprintf(stderr, "%s\n", describe(problem).c_str());
-  return kInvalidPolicy;
+  for (const PolicyProblem& problem : problems) std::cerr << neutral_line(describe(problem)) + '\n';
+  return exit_code::kInvalidPolicy;
 }
 
 }  // namespace
+
+PolicyExpected<Policy> load_runnable_policy(const std::string& name_or_file, std::span<const std::string> sets) {
+  return with_known_syscalls(load_policy(name_or_file, sets), name_or_file);
+}
 
 int policy_show(const std::string& name_or_file, std::span<const std::string> sets) {
   const auto policy = load(name_or_file, sets);
@@ -51,16 +67,16 @@ int policy_show(const std::string& name_or_file, std::span<const std::string> se
 int policy_check(const std::string& name_or_file, std::span<const std::string> sets) {
   const auto policy = load(name_or_file, sets);
   if (!policy) return print_problems(policy.error());
-  return print((name_or_file == "-" ? "<stdin>" : name_or_file) + ": valid policy \"" + policy->name + "\", sha256 " + policy->sha256 +
-               '\n');
+  return print(
+      neutral_line((name_or_file == "-" ? kStdin : name_or_file) + ": valid policy \"" + policy->name + "\", sha256 " + policy->sha256) +
+      '\n');
 }
 
 int policy_schema(const std::string& name) {
   if (const auto schema = find_schema(name)) return print(*schema);
   constexpr std::array<std::string_view, 2> kNames = {"policy", "result"};
-  std::fprintf(stderr, "podjail policy schema: no schema \"%s\"%s (there are: policy, result)\n", name.c_str(),
-               did_you_mean(name, kNames).c_str());
-  return kUsage;
+  complain("policy schema: no schema \"" + name + "\"" + did_you_mean(name, kNames) + " (there are: policy, result)");
+  return exit_code::kUsage;
 }
 
 int policy_list(bool json) {

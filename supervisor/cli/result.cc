@@ -1,12 +1,13 @@
 #include "cli/result.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "base/units.h"
-#include "base/utf8.h"
+#include "cli/terminal.h"
 #include "result/exit_code.h"
 #include "sys/files.h"
 
@@ -17,27 +18,7 @@ using nlohmann::json;
 
 constexpr std::size_t kMaxRecord = 256U << 20;
 
-// C0 and C1 controls but newline and tab, shown as \x1b: what the script wrote must not drive the reader's terminal.
-std::string neutral(const std::string& text) {
-  static constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string result;
-  const auto escape = [&result](unsigned code) {
-    result += "\\x";
-    result += kDigits[(code >> 4) & 15];
-    result += kDigits[code & 15];
-  };
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if (byte == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0) {
-      escape(static_cast<unsigned char>(text[++i]));
-    } else if ((byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f) {
-      escape(byte);
-    } else {
-      result += text[i];
-    }
-  }
-  return result;
-}
+constexpr int kMaxDepth = 200;
 
 // A record may come from anywhere: nothing in it is taken for granted.
 class View {
@@ -49,10 +30,13 @@ class View {
     return View(value_.is_object() && found != value_.end() ? *found : kNull);
   }
   [[nodiscard]] bool empty() const { return value_.is_null() || (value_.is_string() && value_.get_ref<const std::string&>().empty()); }
+  [[nodiscard]] bool is_text() const { return value_.is_string(); }
+  // One line.
   [[nodiscard]] std::string text() const {
-    if (value_.is_string()) return neutral(value_.get_ref<const std::string&>());
-    return value_.is_null() ? "-" : value_.dump(-1, ' ', false, json::error_handler_t::replace);
+    if (value_.is_string()) return neutral_line(value_.get_ref<const std::string&>());
+    return value_.is_null() ? "-" : neutral_line(value_.dump(-1, ' ', false, json::error_handler_t::replace));
   }
+  [[nodiscard]] std::string lines() const { return value_.is_string() ? neutral_text(value_.get_ref<const std::string&>()) : text(); }
   [[nodiscard]] double number() const { return value_.is_number() ? value_.get<double>() : 0; }
   [[nodiscard]] std::uint64_t bytes() const { return value_.is_number_unsigned() ? value_.get<std::uint64_t>() : 0; }
   [[nodiscard]] bool yes() const { return value_.is_boolean() && value_.get<bool>(); }
@@ -89,8 +73,8 @@ void show_stream(const char* label, View stream) {
   std::cout << "\n"
             << label << " (" << stream["bytes"].text() << " bytes"
             << (stream["truncated"].yes() ? ", " + stream["dropped"].text() + " left out" : "") << ")\n";
-  std::cout << indented(stream["text"].text());
-  if (!stream["tail"].empty()) std::cout << "\n    …\n" << indented(stream["tail"].text());
+  std::cout << indented(stream["text"].lines());
+  if (!stream["tail"].empty()) std::cout << "\n    …\n" << indented(stream["tail"].lines());
   std::cout << '\n';
 }
 
@@ -102,7 +86,11 @@ void show(View result) {
   line("script",
        result["script"]["name"].text() + (result["script"]["function"].empty() ? "" : ", function " + result["script"]["function"].text()));
   const View exit = result["exit"];
-  line("exit", exit["signal"].empty() ? "code " + exit["code"].text() : exit["signal"].text());
+  if (!exit["signal"].empty()) {
+    line("exit", exit["signal"].text());
+  } else if (!exit["code"].empty()) {
+    line("exit", "code " + exit["code"].text());
+  }
   if (!result["policy"]["name"].empty()) line("policy", result["policy"]["name"].text());
   if (!result["script"]["return_value"].empty()) line("returned", result["script"]["return_value"].text());
   const View usage = result["usage"];
@@ -116,13 +104,16 @@ void show(View result) {
     std::string& list = layer["enforced"].yes() ? enforced : missing;
     list += (list.empty() ? "" : ", ") + layer["layer"].text();
   }
-  line("jail", result["isolation"]["tier"].text() + (enforced.empty() ? "" : ": " + enforced));
-  if (!missing.empty()) line("not enforced", missing);
+  // None: the run ended before the jail was verified, or has not come to it yet, and nothing can be said.
+  if (!enforced.empty()) {
+    line("jail", result["isolation"]["tier"].text() + ": " + enforced);
+    if (!missing.empty()) line("not enforced", missing);
+  }
 
   for (const json& item : result["validation"]["findings"].items()) {
     const View f(item);
-    std::cout << "\n  " << f["severity"].text() << " " << f["rule"].text() << " line " << f["line"].text() << ", column "
-              << f["column"].text() << ": " << f["message"].text();
+    std::cout << "\n  " << f["severity"].text() << " " << f["rule"].text() << (f["file"].empty() ? "" : " " + f["file"].text()) << " line "
+              << f["line"].text() << ", column " << f["column"].text() << ": " << f["message"].text();
     if (!f["hint"].empty()) std::cout << "\n    hint: " << f["hint"].text();
     std::cout << '\n';
   }
@@ -146,23 +137,28 @@ void show(View result) {
   }
 }
 
+Expected<std::string> read_file(const std::string& file) {
+  if (file == "-") return read_all(STDIN_FILENO, kMaxRecord);
+  const Fd opened = TRY(open_at(AT_FDCWD, file, O_RDONLY));
+  return read_all(opened.get(), kMaxRecord);
+}
+
 }  // namespace
 
 int result_show(const std::string& file) {
-  const auto opened = file == "-" ? open_at(AT_FDCWD, "/dev/stdin", O_RDONLY) : open_at(AT_FDCWD, file, O_RDONLY);
-  const auto text = opened ? read_all(opened->get(), kMaxRecord) : Expected<std::string>(std::unexpected(opened.error()));
+  const auto text = read_file(file);
   if (!text) {
-    std::cerr << "podjail: " << text.error().message() << '\n';
+    complain(text.error().message());
     return exit_code::kInvalidInput;
   }
-  const json document = json::parse(*text, nullptr, false);
-  if (!document.is_object() || document.value("schema", json()) != "podjail.result/v1") {
-    std::cerr << "podjail: " << file << " is no podjail.result/v1\n";
+  const auto shallow = [](int depth, json::parse_event_t, const json&) { return depth < kMaxDepth; };  // dump() is recursive
+  const json document = json::parse(*text, shallow, false);
+  if (View(document)["schema"].text() != "podjail.result/v1" || !View(document)["status"].is_text()) {
+    complain((file == "-" ? "stdin" : file) + " is no podjail.result/v1");
     return exit_code::kInvalidInput;
   }
   show(View(document));
-  std::cout.flush();
-  return std::cout ? 0 : exit_code::kResultNotWritten;
+  return exit_code::kSucceeded;
 }
 
 }  // namespace podjail

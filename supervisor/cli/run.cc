@@ -1,11 +1,27 @@
 #include "cli/run.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <vector>
 
+#include "cli/terminal.h"
 #include "run/run.h"
 
 namespace podjail {
 namespace {
+
+constexpr std::size_t kMaxMessage = 500;  // the whole of it is in the result
+
+// "2 artifacts refused (symlink, too_large)"
+std::string refused_artifacts(const std::vector<ArtifactReport::Refused>& refused) {
+  std::vector<std::string> reasons;
+  for (const auto& entry : refused) reasons.push_back(entry.reason);
+  std::ranges::sort(reasons);
+  reasons.erase(std::ranges::unique(reasons).begin(), reasons.end());
+  std::string list;
+  for (const std::string& reason : reasons) list += (list.empty() ? "" : ", ") + reason;
+  return std::to_string(refused.size()) + (refused.size() == 1 ? " artifact" : " artifacts") + " refused (" + list + ")";
+}
 
 std::string summary(const RunOutcome& outcome) {
   const Result& result = outcome.result;
@@ -15,7 +31,8 @@ std::string summary(const RunOutcome& outcome) {
     std::snprintf(duration, sizeof duration, " after %.3f s", result.usage->wall);
     text += duration;
   }
-  if (!result.message.empty()) text += ": " + result.message;
+  if (!result.artifacts.refused.empty()) text += ", " + refused_artifacts(result.artifacts.refused);
+  if (!result.message.empty()) text += ": " + neutral_line(result.message, kMaxMessage);
   return text + " (" + outcome.record_path + ")";
 }
 
@@ -26,16 +43,16 @@ int run_command(const RunRequest& request, ExitCodeMode mode, const Log& log) {
   if (outcome.replayed) {
     log.info("run " + outcome.result.run.id + " has a final result already (" + std::string(to_string(outcome.result.status)) +
              "): nothing ran");
-    return outcome.supervisor_code;
+    return exit_code_of(outcome.result, mode);
   }
   if (!outcome.published) {
-    log.error("the result can't be written: " + outcome.publish_error);
+    log.error("the result can't be written: " + outcome.publish_error, outcome.open_line);
     return exit_code::kResultNotWritten;
   }
   if (outcome.result.status == Status::succeeded) {
-    log.info(summary(outcome));
+    log.info(summary(outcome), outcome.open_line);
   } else {
-    log.error(summary(outcome));
+    log.error(summary(outcome), outcome.open_line);
   }
   return exit_code_of(outcome.result, mode);
 }

@@ -98,7 +98,8 @@ void plan_landlock_filesystem(const LayerInput& input, Plan& plan, LayerPlan& li
   add(landlock, paths.runner, kRun, !kOptional);
   add(landlock, paths.scratch, kWrite, !kOptional);
   add(landlock, paths.script_dir, kRead, !kOptional);
-  add(landlock, paths.input_dir, kRead, !kOptional);
+  add(landlock, paths.input_dir, paths.input_entries.empty() ? kRead : kReadDir, !kOptional);
+  for (const std::string& entry : paths.input_entries) add(landlock, entry, kRead, kOptional);
 }
 
 void plan_landlock_network(const LayerInput& input, Plan& plan, LayerPlan& line) {

@@ -35,12 +35,12 @@ Plan make_plan(const Policy& policy, const PodFacts& facts, const RunPaths& path
 Expected<void> missing_requirement(const Plan& plan, const Policy& policy) {
   for (const std::string& name : policy.isolation.require) {
     if (std::ranges::find(plan.layers, name, &LayerPlan::layer) == plan.layers.end())
-      return fail("isolation.require names no layer of podjail:", 0, name);
+      return fail("isolation.require: " + name + " is no layer of podjail", 0, name);
   }
   for (const LayerPlan& line : plan.layers) {
     if (!line.required || line.planned) continue;
-    return fail("the policy requires a layer that can't be enforced here (" + line.reason +
-                    (line.enable.empty() ? "" : "; what would give it: " + line.enable) + "):",
+    return fail("the policy requires " + line.layer + ", which can't be enforced here: " + line.reason +
+                    (line.enable.empty() ? "" : "; what would give it: " + line.enable),
                 0, line.layer);
   }
   return {};

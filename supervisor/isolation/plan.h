@@ -16,7 +16,9 @@ struct RunPaths {
   std::string scratch;            ///< the run's own writable folder (work folder, TMPDIR, HOME)
   std::string script_dir;         ///< holds the script's read-only copy, beside the work folder
   std::string input_dir;          ///< --input, read-only
-  bool command = false;           ///< `exec`: `runner` is the command itself, so one execve must be allowed whatever the base says
+  /// Where the result folder lies within --input: the entries of it that are readable; input_dir itself can then only be listed.
+  std::vector<std::string> input_entries;
+  bool command = false;  ///< `exec`: `runner` is the command itself, so one execve must be allowed whatever the base says
 };
 
 struct RlimitPlan {
@@ -78,7 +80,8 @@ struct Plan {
 /// Pure: no system call. Never fails for a missing layer (that is `missing_requirement`'s to say), so that `explain` can print it.
 Plan make_plan(const Policy& policy, const PodFacts& facts, const RunPaths& paths);
 
-/// The first layer that `isolation.require` names and the plan lacks, as an Error whose subject is the layer; an unknown name is one too.
+/// The first layer that `isolation.require` names and the plan lacks, as an Error whose step is the whole sentence and whose subject is the
+/// layer; an unknown name is one too.
 Expected<void> missing_requirement(const Plan& plan, const Policy& policy);
 
 }  // namespace podjail

@@ -171,20 +171,14 @@ class Encoder {
       digits = std::to_string(small);
       return true;
     }
-    const double bits = static_cast<double>(_PyLong_NumBits(value));
-    const double estimate = std::floor(bits * 0.30102999566398120) + 1;  // log10(2)
-    if (estimate > static_cast<double>(limit_) + 2) {                    // conversion takes quadratic time: not for what is thrown away
-      digits.assign(static_cast<std::size_t>(estimate), '9');
+    // Most readers of JSON, the writer of result.json among them, take a number for a double where it is none of their integers (RFC 8259
+    // §6).
+    constexpr std::size_t kDoubleBits = 1023;
+    if (_PyLong_NumBits(value) > kDoubleBits) {
+      refuse("an integer of more than 308 digits");
       return true;
     }
-    // int's own repr (not a subclass's), without the 4300 digits that sys.set_int_max_str_digits allows by default: json.dumps would fail
-    // there.
-    PyObject* const get = PySys_GetObject("get_int_max_str_digits");
-    PyObject* const set = PySys_GetObject("set_int_max_str_digits");
-    const Ref before = get != nullptr ? steal(PyObject_CallNoArgs(get)) : Ref();
-    if (before && set != nullptr) Py_XDECREF(PyObject_CallFunction(set, "i", 0));
-    const Ref text = steal(PyLong_Type.tp_repr(value));
-    if (before && set != nullptr) Py_XDECREF(PyObject_CallOneArg(set, before.ptr()));
+    const Ref text = steal(PyLong_Type.tp_repr(value));  // int's own, not a subclass's
     PyErr_Clear();
     if (!text) return false;
     bool replaced = false;

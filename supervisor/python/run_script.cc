@@ -78,6 +78,15 @@ void forget_file_name(PyObject* globals) {
   }
 }
 
+// As python3 has it where stdout is a terminal: the script writes to a pipe, but podjail passes it on to one.
+void buffer_stdout_by_line() {
+  PyObject* const out = PySys_GetObject("stdout");  // borrowed
+  const Ref method = out != nullptr && out != Py_None ? steal(PyObject_GetAttrString(out, "reconfigure")) : Ref();
+  const Ref none = steal(PyTuple_New(0)), options = steal(Py_BuildValue("{s:O}", "line_buffering", Py_True));
+  if (method && none && options) Py_XDECREF(PyObject_Call(method.ptr(), none.ptr(), options.ptr()));
+  PyErr_Clear();
+}
+
 }  // namespace
 
 void import_for(const wire::Job& job) {
@@ -94,6 +103,7 @@ int run_script(const wire::Job& job, std::string source, Checked checked, const 
   Ref result;
   const bool ready = globals != nullptr && filename && set_paths(job) && PySys_Audit("cpython.run_file", "O", filename.ptr()) == 0 &&
                      Py_MakePendingCalls() == 0 && (!checked.warned || show_compile_warnings(source, filename.ptr()));
+  if (job.line_buffered) buffer_stdout_by_line();
   source = std::string();  // it counts against the script's memory
   if (ready)
     result = job.function ? call_function(job, checked.code, argument, filename, ended) : run_as_main(checked.code, filename, globals);

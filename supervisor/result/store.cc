@@ -1,12 +1,15 @@
 #include "result/store.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <nlohmann/json.hpp>
 
+#include "result/write.h"
 #include "sys/files.h"
 
 namespace podjail {
@@ -14,6 +17,8 @@ namespace {
 
 constexpr const char* kRecord = "result.json";
 constexpr const char* kTemporary = ".result.json.tmp";
+constexpr const char* kArtifacts = "artifacts";
+constexpr const char* kStreams[] = {"stdout.log", "stderr.log"};
 constexpr const char* kTerminationLog = "/dev/termination-log";
 constexpr std::size_t kMaxRecord = 256U << 20;
 
@@ -42,10 +47,38 @@ Expected<ResultStore> ResultStore::open(const std::string& path) {
   struct stat status {};
   if (::fstat(folder->get(), &status) != 0) return fail("stat", errno, absolute);
   ResultStore store(absolute, *std::move(folder), status.st_mode & 07777);
+  // Where the file system has no locks (some NFS) there is none to miss.
+  if (::flock(store.folder(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return fail("another podjail is at work in", 0, absolute);
+  if (!store.earlier()) TRY_VOID(store.refuse_foreign());
   auto probe = open_at(store.folder(), kTemporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);
   if (!probe) return std::unexpected(with_owner(Error{"write to", probe.error().err, {}}, absolute));
   (void)::unlinkat(store.folder(), kTemporary, 0);  // the next publish makes it anew
   return store;
+}
+
+// `--out .` in somebody's project must not cost them their files. An empty stream file is ours: from a run that was lost before its first
+// record.
+Expected<void> ResultStore::refuse_foreign() const {
+  const auto refuse = [this](const char* name) {
+    return fail("the folder holds a file that podjail did not make, and would replace; choose another --out:", 0, path_ + "/" + name);
+  };
+  struct stat status {};
+  for (const char* name : {kRecord, kArtifacts}) {
+    if (::fstatat(folder(), name, &status, AT_SYMLINK_NOFOLLOW) == 0) return refuse(name);
+  }
+  for (const char* name : kStreams) {
+    if (::fstatat(folder(), name, &status, AT_SYMLINK_NOFOLLOW) == 0 && (!S_ISREG(status.st_mode) || status.st_size > 0))
+      return refuse(name);
+  }
+  return {};
+}
+
+Expected<void> ResultStore::clear() {
+  restore_mode();
+  for (const char* name : kStreams) {
+    if (::unlinkat(folder(), name, 0) != 0 && errno != ENOENT) return fail("replace", errno, path_ + "/" + name);
+  }
+  return remove_tree(folder(), kArtifacts);
 }
 
 std::optional<EarlierRecord> ResultStore::earlier() const {
@@ -64,7 +97,12 @@ std::optional<EarlierRecord> ResultStore::earlier() const {
   record.status = *known;
   if (const json id = run.value("id", json()); id.is_string()) record.run_id = id.get<std::string>();
   if (const json attempt = run.value("attempt", json()); attempt.is_number_unsigned()) record.attempt = attempt.get<int>();
-  if (const json code = exit.value("supervisor_code", json()); code.is_number_unsigned()) record.supervisor_code = code.get<int>();
+  if (const json code = exit.value("code", json()); code.is_number_unsigned()) record.code = code.get<int>();
+  if (const json name = exit.value("signal", json()); name.is_string()) {
+    for (int signal = 1; signal < NSIG && !record.signal; ++signal) {
+      if (signal_name(signal) == name.get_ref<const std::string&>()) record.signal = signal;
+    }
+  }
   return record;
 }
 
@@ -84,8 +122,6 @@ Expected<void> ResultStore::publish(const std::string& record) {
 }
 
 Expected<Fd> ResultStore::create_file(const std::string& name) {
-  // A new file: what was there before may be a FIFO or have other names.
-  if (::unlinkat(folder(), name.c_str(), 0) != 0 && errno != ENOENT) return fail("replace", errno, path_ + "/" + name);
   return open_at(folder(), name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644);
 }
 

@@ -13,13 +13,15 @@ struct EarlierRecord {
   Status status = Status::running;
   std::string run_id;
   int attempt = 1;
-  int supervisor_code = 0;
+  std::optional<int> code, signal;  ///< the script's own end
 };
 
 /// The result folder, opened before the script exists. Holds the folder by descriptor, so a renamed path changes nothing.
 class ResultStore {
  public:
-  /// Makes the folder where it is missing and proves that it can be written. Errors name the path, uid and gid, and its owner and mode.
+  /// Makes the folder where it is missing, locks it against a second podjail (flock(2), until this object goes) and proves that it can be
+  /// written. Refuses a folder that holds files of our names that podjail did not make. Errors name the path, uid and gid, and its owner
+  /// and mode.
   static Expected<ResultStore> open(const std::string& path);
 
   [[nodiscard]] const std::string& path() const { return path_; }  ///< absolute
@@ -35,10 +37,14 @@ class ResultStore {
   /// Atomically: write beside it, fsync, rename, fsync the folder; restores the mode first.
   Expected<void> publish(const std::string& record);
 
+  /// Takes away what an earlier run left: stdout.log, stderr.log, artifacts/.
+  Expected<void> clear();
+
   /// A file that is written while the run goes on (stdout.log), mode 0644, truncated.
   Expected<Fd> create_file(const std::string& name);
 
  private:
+  Expected<void> refuse_foreign() const;
   ResultStore(std::string path, Fd folder, mode_t mode) : path_(std::move(path)), folder_(std::move(folder)), mode_(mode) {}
   std::string path_;
   Fd folder_;

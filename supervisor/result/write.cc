@@ -97,7 +97,8 @@ ordered_json validation_section(const Result& r) {
   const auto position = [](int value) { return value > 0 ? ordered_json(value) : ordered_json(nullptr); };
   for (const wire::Finding& f : r.validation->findings) {
     if (findings.size() == kMaxFindings) break;
-    findings.push_back({{"rule", valid(f.rule, 64)},
+    findings.push_back({{"file", f.file.empty() ? ordered_json(nullptr) : ordered_json(valid(f.file, 4096))},
+                        {"rule", valid(f.rule, 64)},
                         {"name", valid(f.name, 256)},
                         {"severity", valid(f.severity, 16)},
                         {"message", valid(f.message, 4096)},

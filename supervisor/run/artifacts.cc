@@ -80,7 +80,9 @@ class Collector {
       folders.pop_back();
       TRY_VOID(walk(folder, folders));
     }
-    std::sort(report_.files.begin(), report_.files.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
+    std::ranges::sort(found_, {}, &Found::path);  // which ones fit the limits doesn't depend on the file system's order
+    for (const Found& file : found_) TRY_VOID(take(file.path, file.size));
+    std::ranges::sort(report_.refused, {}, &ArtifactReport::Refused::path);
     return std::move(report_);
   }
 
@@ -120,7 +122,7 @@ class Collector {
       } else if (status.st_nlink > 1) {
         refuse(path, "hard_link");
       } else {
-        TRY_VOID(take(path, static_cast<std::uint64_t>(status.st_size)));
+        found_.push_back({path, static_cast<std::uint64_t>(status.st_size)});
       }
     }
     return {};
@@ -181,6 +183,11 @@ class Collector {
   int output_, result_folder_;
   Fd target_;  // artifacts/, made for the first file
   const Policy::Limits& limits_;
+  struct Found {
+    std::string path;
+    std::uint64_t size = 0;
+  };
+  std::vector<Found> found_;
   ArtifactReport report_;
   std::uint64_t total_ = 0;
   std::size_t listed_ = 0;
@@ -189,7 +196,6 @@ class Collector {
 }  // namespace
 
 Expected<ArtifactReport> collect_artifacts(int data_folder, int result_folder, const Policy::Limits& limits) {
-  TRY_VOID(remove_tree(result_folder, kFolder));  // an earlier attempt's
   for (const char* folder : {"work", "work/output"}) {
     // Whatever a chmod left. AT_SYMLINK_NOFOLLOW: glibc 2.36 does it by /proc/self/fd, and refuses a link.
     (void)!::fchmodat(data_folder, folder, S_IRWXU, AT_SYMLINK_NOFOLLOW);

@@ -45,7 +45,10 @@ Cause decide_ending(const Evidence& e) {
               x.type + (x.message.empty() ? "" : ": " + x.message) + (x.line > 0 ? " (line " + std::to_string(x.line) + ")" : ""), true};
     }
     if (e.function_mode && e.claim && !e.claim->return_reason.empty()) return function_end(e);
-    return {Status::failed, "exit_code", "the script ended with exit code " + std::to_string(*e.exit_code), true};
+    std::string message = "ended with exit code " + std::to_string(*e.exit_code);
+    if (e.claim && e.claim->exit_argument && e.claim->exit_argument->starts_with('"'))
+      message += " by sys.exit(" + *e.claim->exit_argument + ")";
+    return {Status::failed, "exit_code", message, true};
   }
   if (e.function_mode) return function_end(e);
   return {Status::succeeded, {}, {}, true};

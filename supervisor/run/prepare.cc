@@ -1,6 +1,7 @@
 #include "run/prepare.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -64,10 +65,11 @@ Expected<JobItem> make_item(wire::Job job, std::string_view bytes) {
 // Top-level modules of the input folder, and each of its .py files as a job of its own: what can be imported is validated like the script.
 struct Neighbours {
   std::vector<std::string> modules;
-  std::vector<std::string> files;  ///< relative paths
+  std::vector<std::string> files;    ///< relative paths
+  std::vector<std::string> entries;  ///< absolute paths of the folder's own entries
 };
 
-Expected<Neighbours> find_neighbours(const std::string& input) {
+Expected<Neighbours> find_neighbours(const std::string& input, const std::string& hidden) {
   constexpr std::size_t kMaxFiles = 2000;
   namespace fs = std::filesystem;
   Neighbours found;
@@ -75,6 +77,11 @@ Expected<Neighbours> find_neighbours(const std::string& input) {
   fs::recursive_directory_iterator entry(input, error);
   for (const fs::recursive_directory_iterator end; !error && entry != end; entry.increment(error)) {
     const fs::path& path = entry->path();
+    if (entry.depth() == 0 && path.filename() == hidden) {
+      entry.disable_recursion_pending();
+      continue;
+    }
+    if (entry.depth() == 0) found.entries.push_back(path.string());
     if (entry.depth() == 0) found.modules.push_back(path.stem().string());
     if (path.extension() != ".py" || !entry->is_regular_file(error) || error) continue;
     found.files.push_back(path.lexically_relative(input).string());
@@ -115,8 +122,8 @@ void report_plan(Result& result, const Plan& plan) {
   }
 }
 
-std::expected<void, Cause> add_script(Prepared& prepared, const RunRequest& request, const Policy& policy, Result& result,
-                                      RunPaths& paths) {
+std::expected<void, Cause> add_script(Prepared& prepared, const RunRequest& request, const Policy& policy, const std::string& out,
+                                      Result& result, RunPaths& paths) {
   auto script = read_script(request, policy.validation.max_script);
   result.script.name = script ? script->name : request.argv.front();
   result.script.function = request.function;
@@ -131,9 +138,13 @@ std::expected<void, Cause> add_script(Prepared& prepared, const RunRequest& requ
   Neighbours neighbours;
   if (script->input_dir) {
     paths.input_dir = *script->input_dir;
-    if (auto linked = prepared.scratch.link_input(*script->input_dir, script->name); !linked) return setup_failed(linked.error());
-    auto found = find_neighbours(*script->input_dir);
+    // `--input . --out ./podjail-out`: what podjail writes is no part of the task.
+    const std::string hidden = entry_holding(*script->input_dir, out);
+    if (hidden == ".") return stop(Status::invalid_input, "input", "--out and --input are the same folder: choose another --out");
+    if (auto linked = prepared.scratch.link_input(*script->input_dir, script->name, hidden); !linked) return setup_failed(linked.error());
+    auto found = find_neighbours(*script->input_dir, hidden);
     if (!found) return stop(Status::invalid_input, "input", found.error().message());
+    if (!hidden.empty()) paths.input_entries = found->entries;
     neighbours = *std::move(found);
   }
   if (policy.validation.enabled && script->input_dir) {
@@ -155,6 +166,7 @@ std::expected<void, Cause> add_script(Prepared& prepared, const RunRequest& requ
   wire::Job job = make_job(policy, wire::Job::Mode::run, script->name);
   job.script_path = *placed;
   job.function = request.function;
+  job.line_buffered = request.live && ::isatty(STDOUT_FILENO) == 1;
   job.local_modules = neighbours.modules;
   if (request.payload) {
     auto payload = read_payload(*request.payload);
@@ -204,8 +216,11 @@ std::expected<Prepared, Cause> prepare_run(const RunRequest& request, const Poli
   }
   const bool command = request.kind == RunRequest::Kind::command;
   prepared.cwd = request.workdir.value_or(prepared.scratch.work());
+  std::error_code no_folder;
+  if (!std::filesystem::is_directory(prepared.cwd, no_folder))
+    return stop(Status::invalid_input, "input", "--workdir " + prepared.cwd + " is not a folder");
   if (!command) {
-    if (auto added = add_script(prepared, request, policy, result, paths); !added) return std::unexpected(added.error());
+    if (auto added = add_script(prepared, request, policy, out, result, paths); !added) return std::unexpected(added.error());
   }
   prepared.env = make_environment(policy.environment, environment_facts(prepared.scratch, prepared.facts, paths.input_dir, result.run.id),
                                   request.env);

@@ -29,4 +29,13 @@ Expected<void> refuse_writable(const std::string& path, std::span<const std::str
   return {};
 }
 
+std::string entry_holding(const std::string& folder, const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path real_folder = std::filesystem::canonical(folder, error);
+  const std::filesystem::path real = error ? std::filesystem::path() : std::filesystem::canonical(path, error);
+  if (error) return {};
+  const std::filesystem::path relative = real.lexically_relative(real_folder);
+  return relative.empty() || *relative.begin() == ".." ? std::string() : relative.begin()->string();
+}
+
 }  // namespace podjail

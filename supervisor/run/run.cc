@@ -10,6 +10,7 @@
 #include "result/store.h"
 #include "result/write.h"
 #include "run/artifacts.h"
+#include "run/hints.h"
 #include "run/prepare.h"
 #include "run/supervision.h"
 
@@ -43,24 +44,6 @@ void set_ending(Result& result, const Cause& cause) {
   result.observed = cause.observed;
 }
 
-// "No module named 'helpers'" where helpers.py lies beside the script: it isn't readable without --input.
-void hint_at_input(Result& result, const RunRequest& request) {
-  constexpr std::string_view kText = "No module named '";
-  if (request.kind != RunRequest::Kind::script || request.input || !result.script.claim || !result.script.claim->exception) return;
-  const wire::ExceptionClaim& exception = *result.script.claim->exception;
-  if (exception.type != "ModuleNotFoundError" || !exception.message.starts_with(kText)) return;
-  const std::string_view rest = std::string_view(exception.message).substr(kText.size());
-  const std::string module(rest.substr(0, rest.find_first_of(".'")));
-  const std::string& script = request.argv.front();
-  const std::string folder = script.find('/') == std::string::npos ? "." : script.substr(0, script.rfind('/'));
-  if (module.empty() || module.find('/') != std::string::npos) return;
-  for (const std::string& path : {folder + "/" + module + ".py", folder + "/" + module}) {
-    if (::access(path.c_str(), F_OK) != 0) continue;
-    result.message += "; " + path + " lies beside the script, which alone is readable: pass its folder with --input " + folder;
-    return;
-  }
-}
-
 // Fills what the supervised tree left behind.
 void take(Result& result, Supervised supervised, bool function_mode) {
   supervised.evidence.function_mode = function_mode;
@@ -69,12 +52,14 @@ void take(Result& result, Supervised supervised, bool function_mode) {
   result.script.claim = std::move(supervised.evidence.claim);
   result.exit.code = supervised.started_at.empty() ? std::nullopt : supervised.evidence.exit_code;
   result.exit.signal = supervised.started_at.empty() ? std::nullopt : supervised.evidence.exit_signal;
-  if (!supervised.verdicts.empty()) {
-    result.validation = std::move(supervised.verdicts.back());
-    supervised.verdicts.pop_back();
-    for (const wire::Verdict& earlier : supervised.verdicts) {
-      result.validation->findings.insert(result.validation->findings.begin(), earlier.findings.begin(), earlier.findings.end());
+  for (wire::Verdict& verdict : supervised.verdicts) {
+    if (!result.validation) {
+      result.validation = std::move(verdict);
+      continue;
     }
+    wire::Verdict& all = *result.validation;
+    if (all.verdict == "accepted") all.verdict = verdict.verdict;  // of several files, the first that is not accepted gives the verdict
+    std::move(verdict.findings.begin(), verdict.findings.end(), std::back_inserter(all.findings));
   }
   if (!supervised.layers.empty()) result.layers = std::move(supervised.layers);
   result.violations = std::move(supervised.violations);
@@ -112,6 +97,8 @@ class Attempt {
 
   [[nodiscard]] bool idempotent() const { return policy_.idempotent; }
 
+  [[nodiscard]] bool open_line() const { return supervision_ && supervision_->open_line(); }
+
   // After the result is out: what is left of the run on this machine.
   void clean_up() {
     if (supervision_) supervision_->flush_live();
@@ -137,7 +124,9 @@ class Attempt {
     const bool ran = !supervised.started_at.empty();
     take(result_, std::move(supervised), request_.function.has_value());
     if (!ran) return;
-    hint_at_input(result_, request_);
+    if (result_.status == Status::failed) {
+      if (const std::string hint = hint_for(result_, request_); !hint.empty()) result_.message += "; " + hint;
+    }
     store_.restore_mode();
     auto artifacts = collect_artifacts(prepared_->scratch.data_folder(), store_.folder(), policy_.limits);
     if (artifacts) {
@@ -183,7 +172,8 @@ RunOutcome run(const RunRequest& request) {
     if (earlier->status != Status::running && !(earlier->status == Status::interrupted && request.retry_interrupted)) {
       outcome.replayed = true;
       result.status = earlier->status;
-      outcome.supervisor_code = earlier->supervisor_code;
+      result.exit.code = earlier->code;
+      result.exit.signal = earlier->signal;
       return outcome;
     }
     result.run.attempt = earlier->attempt + (request.retry_interrupted ? 1 : 0);
@@ -198,7 +188,14 @@ RunOutcome run(const RunRequest& request) {
     }
   }
   Attempt attempt(request, *store, result);
-  if (start) attempt.go();
+  if (start) {
+    auto cleared = store->clear();
+    if (cleared) {
+      attempt.go();
+    } else {
+      set_ending(result, {Status::internal_error, "write_failed", cleared.error().message(), true});
+    }
+  }
   // Never started, or the policy says that a second time does no harm. An attempt that was lost may have started.
   result.retry_safe = start && (result.run.started_at.empty() || (attempt.idempotent() && result.status != Status::succeeded));
   result.run.finished_at = utc_now();
@@ -211,6 +208,7 @@ RunOutcome run(const RunRequest& request) {
     result.exit.supervisor_code = exit_code::kResultNotWritten;
   }
   write_termination_message(to_termination_message(result, record));
+  outcome.open_line = attempt.open_line();
   attempt.clean_up();
   return outcome;
 }

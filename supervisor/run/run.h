@@ -12,8 +12,8 @@ struct RunOutcome {
   std::string record_path;  ///< empty: no result could be written
   bool published = false;
   bool replayed = false;      ///< a final result of this run id was there already: nothing ran
+  bool open_line = false;     ///< the script's last byte on the terminal, or on stderr, was no newline
   std::string publish_error;  ///< why not
-  int supervisor_code = 0;    ///< of the result that was there, when replayed
 };
 
 /// The whole way once: result folder, policy, script, plan, jail, run, result. Publishes a result in every ending but an unwritable folder.

@@ -34,9 +34,9 @@ class Scratch {
   /// Lays the script's copy (mode 0444) into task/ and returns its path. `name` is a file name, no path.
   Expected<std::string> place_script(const std::string& name, std::string_view bytes);
 
-  /// Links every entry of `input` (absolute) into task/ and work/; one that is called like the script, or like output/ in work/, is left
-  /// out.
-  Expected<void> link_input(const std::string& input, const std::string& script_name);
+  /// Links every entry of `input` (absolute) into task/ and work/; left out are one that is called like the script, or like output/ in
+  /// work/, and `hidden` (may be empty).
+  Expected<void> link_input(const std::string& input, const std::string& script_name, const std::string& hidden);
 
   /// What the script may not find after the end: removes everything. Idempotent. Errors: the first thing that could not be removed.
   Expected<void> remove();

@@ -126,7 +126,8 @@ std::size_t LivePassage::write_now(std::string_view bytes) {
 }
 
 void LivePassage::pass(std::string_view bytes) {
-  if (fd_ < 0) return;
+  if (fd_ < 0 || bytes.empty()) return;
+  open_line_ = bytes.back() != '\n';
   flush();
   if (backlog_.empty()) bytes.remove_prefix(write_now(bytes));
   const std::size_t room = kBacklog - std::min(kBacklog, backlog_.size());

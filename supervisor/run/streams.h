@@ -50,11 +50,13 @@ class LivePassage {
   [[nodiscard]] bool waiting() const { return !backlog_.empty(); }
   [[nodiscard]] std::uint64_t left_out() const { return left_out_; }
   [[nodiscard]] int fd() const { return fd_; }
+  [[nodiscard]] bool open_line() const { return open_line_; }  ///< the last byte was no newline
 
  private:
   std::size_t write_now(std::string_view bytes);
   int fd_;
   bool always_ready_ = false;  ///< a regular file
+  bool open_line_ = false;
   std::string backlog_;
   std::uint64_t left_out_ = 0;
 };

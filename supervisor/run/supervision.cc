@@ -193,7 +193,7 @@ void Supervision::on_signal() {
     std::string reason = name;
     std::transform(reason.begin(), reason.end(), reason.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     if (!out_.evidence.first) {
-      stop({Status::cancelled, reason, "cancelled: podjail got " + name, true}, false, signal == SIGINT ? SIGINT : SIGTERM);
+      stop({Status::cancelled, reason, "podjail got " + name, true}, false, signal == SIGINT ? SIGINT : SIGTERM);
     }
   }
 }
@@ -280,21 +280,23 @@ Expected<void> Supervision::send_job() {
   return wire::send_frame(control_.get(), wire::Type::job, wire::encode(item.job), fds);
 }
 
+// Of a run, all files are checked before it is refused for one, so that its author sees everything at once.
 Expected<void> Supervision::handle_verdict(const wire::Frame& frame) {
   wire::Verdict verdict = TRY(wire::decode_verdict(frame.payload));
-  const bool accepted = verdict.verdict == "accepted";
   const wire::Job& job = prepared_.jobs[next_job_].job;
   const bool for_a_run = prepared_.jobs.back().job.mode == wire::Job::Mode::run;
+  if (for_a_run && !refusal_ && verdict.verdict != "accepted") {
+    const Status status = verdict.verdict == "invalid_input" ? Status::invalid_input : Status::rejected;
+    refusal_ = Cause{status, verdict.reason, job.name + ": " + verdict.message, true};
+  }
+  for (wire::Finding& finding : verdict.findings) finding.file = job.name;
   out_.verdicts.push_back(std::move(verdict));
-  ++next_job_;
-  if (!accepted && for_a_run) {
-    const wire::Verdict& bad = out_.verdicts.back();
-    const Status status = bad.verdict == "invalid_input" ? Status::invalid_input : Status::rejected;
-    stop({status, bad.reason, (job.mode == wire::Job::Mode::check ? job.name + ": " : "") + bad.message, true}, true);
+  if (++next_job_ < prepared_.jobs.size()) return send_job();
+  out_.timings["validation"] = seconds_since(step_at_);
+  if (refusal_) {
+    stop(*std::move(refusal_), true);
     return {};
   }
-  if (next_job_ < prepared_.jobs.size()) return send_job();
-  out_.timings["validation"] = seconds_since(step_at_);
   if (for_a_run) {
     say_go();
     return {};
@@ -547,6 +549,10 @@ Supervised Supervision::finish(const std::function<Expected<void>()>& started) {
   out_.out = out_capture_.finish();
   out_.err = err_capture_.finish();
   return std::move(out_);
+}
+
+bool Supervision::open_line() const {
+  return err_live_.open_line() || (out_live_.open_line() && ::isatty(STDOUT_FILENO) == 1);
 }
 
 void Supervision::flush_live() {

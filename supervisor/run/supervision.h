@@ -57,6 +57,9 @@ class Supervision {
   /// After the result is published: what podjail's own stdout and stderr have not taken yet, as long as their readers go on reading.
   void flush_live();
 
+  /// Whether podjail's stderr, or its terminal, stands within a line of the script's.
+  [[nodiscard]] bool open_line() const;
+
  private:
   enum class Phase { starting, confining, validating, running };
 
@@ -108,6 +111,7 @@ class Supervision {
   bool out_live_watched_ = false, err_live_watched_ = false;
 
   std::size_t next_job_ = 0;
+  std::optional<Cause> refusal_;  ///< the first file of a run that was not accepted
   int reports_ = 0;
   bool root_ended_ = false, killing_ = false, draining_ = false;
   std::optional<Monotonic::time_point> phase_deadline_, wall_deadline_, kill_deadline_, give_up_;

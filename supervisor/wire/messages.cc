@@ -187,6 +187,7 @@ std::string encode(const Job& m) {
                {"max_script", m.max_script},
                {"return_value_limit", m.return_value_limit},
                {"has_payload", m.has_payload},
+               {"line_buffered", m.line_buffered},
                {"local_modules", m.local_modules}});
 }
 
@@ -216,6 +217,7 @@ Expected<Job> decode_job(std::string_view payload) {
   m.max_script = fields.get<std::uint64_t>("max_script");
   m.return_value_limit = fields.get<std::uint64_t>("return_value_limit");
   m.has_payload = fields.get<bool>("has_payload");
+  m.line_buffered = fields.get<bool>("line_buffered");
   m.local_modules = fields.get<std::vector<std::string>>("local_modules");
   TRY_VOID(fields.check());
   return m;
@@ -291,6 +293,10 @@ Expected<Ended> decode_ended(std::string_view payload) {
   m.memory_error = fields.get<bool>("memory_error");
   m.exit_argument = fields.get_optional<std::string>("exit_argument");
   m.return_value = fields.get_optional<std::string>("return_value");
+  // What is no JSON was not written by the runner: there is no value then.
+  for (auto* text : {&m.exit_argument, &m.return_value}) {
+    if (*text && ((*text)->find('\0') != std::string::npos || !json::accept(**text))) text->reset();
+  }
   m.return_notes = fields.get<std::vector<std::string>>("return_notes");
   m.return_reason = fields.get<std::string>("return_reason");
   m.return_message = fields.get<std::string>("return_message");

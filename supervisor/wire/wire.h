@@ -59,6 +59,7 @@ struct Finding {
   std::string rule, name, severity;  ///< "PJ101", "forbidden-import", "error" | "warn"
   std::string message, hint;
   int line = 0, column = 0, end_line = 0, end_column = 0;  ///< 1-based, columns in characters, end exclusive; 0: no position
+  std::string file;                                        ///< the supervisor's to fill: which of several files
 };
 
 struct Job {
@@ -76,7 +77,8 @@ struct Job {
   bool suppressions = false;
   std::uint64_t max_script = 0;
   std::uint64_t return_value_limit = 0;
-  bool has_payload = false;  ///< the second fd is the payload
+  bool has_payload = false;    ///< the second fd is the payload
+  bool line_buffered = false;  ///< podjail's stdout is a terminal: the script's is line-buffered, as python3's would be
   std::vector<std::string>
       local_modules;  ///< top-level modules that lie beside the script (from --input); never forbidden by an allow-list
 };

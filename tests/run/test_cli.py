@@ -691,3 +691,210 @@ def test_exec_cannot_start_a_second_process_under_default(podjail):
 def test_exec_pipeline_under_agent(podjail):
     outcome = podjail.exec("/bin/sh", "-c", "printf 'b\\na\\n' | sort | head -n 1", policy="agent").expect("succeeded", code=0)
     assert outcome.out == b"a\n"
+
+
+# --- what podjail says itself ---------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["rnu"], "unknown command 'rnu' (did you mean run?)"),
+        (["policy", "shwo"], "unknown command 'shwo' (did you mean show?)"),
+        (["hold"], "unknown command 'hold'"),
+        (["result", "verify", "x"], "unknown command 'verify'"),
+        (["run", "--polcy=x", "x.py"], "unknown option --polcy (did you mean --policy?); options come before SCRIPT"),
+        (["exec", "--timeuot", "1s", "--", "x"], "unknown option --timeuot (did you mean --timeout?); options come before COMMAND"),
+        (["check", "--formt", "json", "x.py"], "unknown option --formt (did you mean --format?)"),
+        (["explain", "extra"], "unexpected argument 'extra'"),
+        (["run", "--exit-code", "sometimes", "x.py"], "--exit-code"),
+        (["a\x1b]0;t\x07\nb"], r"'a\x1b]0;t\x07\nb'"),
+    ],
+)
+def test_usage_errors_are_one_line_of_podjails_own(podjail, argv, said):
+    outcome = podjail.cli(*argv)
+    assert (outcome.code, outcome.out) == (64, b"")
+    assert outcome.text.startswith("podjail: ") and outcome.text.count("\n") == 1
+    assert said in outcome.text
+
+
+def test_version_option(podjail):
+    assert podjail.cli("--version").out == podjail.cli("version").out
+
+
+HOSTILE = "a\x1b[2J\nb\x9bc\x07"
+
+
+def test_summary_is_one_harmless_line(podjail):
+    script = podjail.write("s.py", f"raise ValueError({HOSTILE!r} + 'x' * 5000)\n")
+    outcome = podjail.cli("run", script).expect("failed")
+    last = outcome.text.splitlines()[-1]
+    assert last.startswith("podjail: failed after ")
+    assert r"a\x1b[2J\nb\x9bc\x07xxx" in last and "x…" in last
+    assert len(last) < 800
+    outcome = podjail.cli("run", "--log-format", "json", script)
+    assert outcome.text.splitlines()[-1].isascii()
+
+
+def test_summary_counts_refused_artifacts(podjail):
+    outcome = podjail.cli("run", podjail.write("s.py", "import os\nos.mkfifo('output/a')\nos.mkfifo('output/b')\nos.symlink('a', 'output/c')\n"))
+    assert "podjail: succeeded after " in outcome.text
+    assert ", 3 artifacts refused (fifo, symlink) (" in outcome.text
+
+
+def test_summary_starts_on_a_fresh_line(podjail):
+    script = podjail.write("s.py", "import sys\nsys.stderr.write(sys.argv[1])\n")
+    assert podjail.cli("run", script, "open").text.startswith("open\npodjail: ")
+    assert podjail.cli("run", script, "ended\n").text.startswith("ended\npodjail: ")
+    assert podjail.cli("run", "--log-level", "error", script, "open").text == "open"
+
+
+@pytest.mark.parametrize("argv", ["version", "--help", "explain", "policy show", "policy list", "policy check", "policy schema"])
+def test_stdout_that_cannot_be_written(podjail, argv):
+    with open("/dev/full", "wb") as full:
+        outcome = podjail.cli(*argv.split(), stdout=full)
+    assert outcome.code == 73, outcome.describe()
+    assert "stdout can't be written" in outcome.text
+
+
+def test_closed_standard_streams(podjail):
+    """No file of podjail's gets the number 0, 1 or 2."""
+    script = podjail.write("s.py", "import sys\nprint('out', repr(sys.stdin.read()))\nprint('err', file=sys.stderr)\n")
+    for number, (closed, argv) in enumerate([("<&-", "-"), ("<&- >&- 2>&-", script), ("<&- >&-", f"--stdin {script}")]):
+        out = podjail.dir / f"closed{number}"
+        command = [*as_user(), "/bin/sh", "-c", f"exec {podjail.binary} run --out {out} {argv} {closed}"]
+        done = subprocess.run(command, capture_output=True, env=podjail.environment(), cwd=podjail.dir)
+        record = json.loads((out / "result.json").read_bytes())
+        if argv == "-":
+            assert (record["status"], "stdin: Bad file descriptor" in record["message"]) == ("invalid_input", True)
+        else:
+            assert (done.returncode, (out / "stdout.log").read_bytes(), (out / "stderr.log").read_bytes()) == (0, b"out ''\n", b"err\n")
+
+
+def test_repeatable_options_from_the_environment(podjail):
+    variables = {"PODJAIL_SET": "limits.wall=9s\n\nlimits.grace=2s\n", "PODJAIL_ENV": "A=1\nB=2 3"}
+    outcome = podjail.exec("/usr/bin/env", env=variables, options=["--set", "limits.cpu=8s"]).expect("succeeded")
+    assert (outcome.get("limits.wall"), outcome.get("limits.cpu")) == (60.0, 8.0), "argv wins"
+    assert {b"A=1", b"B=2 3"} <= set(outcome.out.splitlines())
+    out = podjail.out()
+    outcome = podjail.cli("exec", "--out", out, "--env", "A=one\ntwo", "--", "/usr/bin/env", env=variables, folder=out).expect("succeeded")
+    assert (outcome.get("limits.wall"), outcome.get("limits.grace")) == (9.0, 2.0)
+    assert b"A=one\ntwo\n" in outcome.out and b"B=2 3" not in outcome.out
+
+
+def test_variables_are_of_the_subcommands_that_have_them(podjail):
+    assert json.loads(podjail.cli("policy", "show", "default", env={"PODJAIL_POLICY": "strict", "PODJAIL_SET": "limits.wall=9s"}).out)["name"] == "default"
+
+
+def test_misspelt_variables(podjail):
+    script = podjail.write("s.py", "")
+    other = {"PODJAIL_JOB": "j", "PODJAIL_POD_UID": "u", "PODJAIL_SCRATCH": str(podjail.dir / "tmp"), "PODJAIL_PORT": "tcp://10.0.0.1:80", "PODJAIL_ENV": "A=b"}
+    outcome = podjail.cli("run", script, env={"PODJAIL_RUNID": "x", **other})
+    assert [line for line in outcome.text.splitlines() if "PODJAIL_" in line] == ["podjail: PODJAIL_RUNID is no variable that podjail run reads (did you mean PODJAIL_RUN_ID?)"]
+    assert "PODJAIL_POLICY?" in podjail.cli("check", script, env={"PODJAIL_POLCY": "strict"}).text
+    assert podjail.run("pass\n", env={"PODJAIL_RUNID": "x"}).text == ""
+
+
+@pytest.mark.parametrize("command", ["check", "show"])
+def test_policy_with_an_unknown_system_call(podjail, command):
+    policy = podjail.policy({"syscalls": {"allow": ["opneat"]}})
+    outcome = podjail.cli("policy", command, policy)
+    assert (outcome.code, outcome.out) == (78, b"")
+    assert "policy.json" in outcome.text and "syscalls.allow" in outcome.text and "openat" in outcome.text
+
+
+def test_explain_lists_each_path_once(podjail):
+    policy = podjail.policy({"filesystem": {"read": ["/usr", "/proc/meminfo"], "write": ["/srv"], "execute": ["/srv"]}})
+    paths = {entry["path"]: entry["access"] for entry in json.loads(podjail.cli("explain", "--policy", policy, "--format", "json").out)["paths"]}
+    lines = [line.split()[1] for line in podjail.cli("explain", "--policy", policy).out.decode().split("\nfiles ")[1].splitlines()[1:] if "/" in line]
+    assert sorted(lines) == sorted(paths) and len(set(lines)) == len(lines)
+    assert paths["/srv"] == "write+execute"
+
+
+def test_check_is_harmless_on_a_terminal(podjail):
+    outcome = podjail.cli("check", podjail.write("b\x1b[2Jad.py", "x = '\x07\x1b' +* 1\n"))
+    assert outcome.code == 65
+    text = outcome.out.decode()
+    assert "\x1b" not in text and "\x07" not in text and r"b\x1b[2Jad.py:1:11" in text
+    lines = text.splitlines()
+    assert lines[2].index("^") == lines[1].index("*"), text
+
+
+def test_check_sarif_uri(podjail):
+    podjail.write("a b/ü#1%.py", "def f(:\n")
+    outcome = podjail.cli("check", "--format", "sarif", "in/a b")
+    uri = json.loads(outcome.out)["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    assert uri == "in/a%20b/%C3%BC%231%25.py"
+    outcome = podjail.cli("check", "--format", "sarif", "-", input=b"def f(:\n")
+    assert json.loads(outcome.out)["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "stdin"
+
+
+def test_check_of_a_folder_without_python(podjail):
+    podjail.write("empty/notes.txt", "")
+    fine = podjail.write("fine.py", "print(1)\n")
+    outcome = podjail.cli("check", "--format", "json", podjail.dir / "in/empty", fine)
+    assert outcome.code == 66
+    assert outcome.text == f"podjail: no Python file in {podjail.dir}/in/empty\n"
+    value = json.loads(outcome.out)
+    assert value["schema"] == "podjail.check/v1"
+    assert [entry["path"] for entry in value["files"]] == [str(fine)]
+
+
+def test_check_of_a_folder_that_cannot_be_read(podjail):
+    podjail.write("app/a.py", "print(1)\n")
+    closed = podjail.write("app/sub/b.py", "print(\n").parent
+    closed.chmod(0)
+    outcome = podjail.cli("check", podjail.dir / "in/app")
+    closed.chmod(0o755)
+    assert outcome.code == 66 and "Permission denied" in outcome.text
+
+
+def record(podjail, **sections):
+    return podjail.write("../r.json", json.dumps({"schema": "podjail.result/v1", "status": "failed", **sections}))
+
+
+def test_result_show_of_stdin(podjail):
+    outcome = podjail.run("print('some output')\n")
+    shown = podjail.cli("result", "show", "-", input=(outcome.folder / "result.json").read_bytes())
+    assert shown.code == 0 and b"some output" in shown.out
+    closed = subprocess.run([*as_user(), "/bin/sh", "-c", f"exec {podjail.binary} result show - <&-"], capture_output=True)
+    assert (closed.returncode, closed.stdout) == (66, b"")
+
+
+def test_result_show_says_only_what_was_seen(podjail):
+    outcome = podjail.run("print(\n").expect("rejected")
+    shown = podjail.cli("result", "show", outcome.folder / "result.json").out.decode()
+    assert "\n  exit" not in shown
+    outcome = podjail.run("pass\n", policy=podjail.dir / "nowhere.json").expect("invalid_policy")
+    shown = podjail.cli("result", "show", outcome.folder / "result.json").out.decode()
+    assert "\n  exit" not in shown and "not enforced" not in shown and "\n  jail" not in shown
+
+
+def test_result_show_one_line_fields(podjail):
+    file = record(
+        podjail,
+        message=HOSTILE,
+        script={"name": HOSTILE},
+        validation={"findings": [{"rule": HOSTILE, "severity": HOSTILE, "message": HOSTILE, "hint": HOSTILE}]},
+        violations=[{"what": HOSTILE, "detail": HOSTILE, "action": HOSTILE, "count": 1}],
+        artifacts={"files": [{"path": HOSTILE, "bytes": 1}], "refused": [{"path": HOSTILE, "reason": HOSTILE}]},
+    )
+    shown = podjail.cli("result", "show", file)
+    assert shown.code == 0
+    text = shown.out.decode()
+    assert text.count(r"a\x1b[2J\nb\x9bc\x07") == 12
+    assert "\x1b" not in text and "\x9b" not in text
+
+
+@pytest.mark.parametrize("sections", [{"status": 5}, {"status": None}])
+def test_result_show_without_a_status(podjail, sections):
+    shown = podjail.cli("result", "show", record(podjail, **sections))
+    assert shown.code == 66 and "is no podjail.result/v1" in shown.text
+
+
+def test_result_show_of_wrong_types(podjail):
+    wrong = {name: value for name, value in zip(["run", "script", "exit", "usage", "isolation", "stdout", "artifacts", "violations"], [1, "x", [], True, 1.5, None, {}, 2])}
+    assert podjail.cli("result", "show", record(podjail, **wrong)).code == 0
+    deep = "[" * 400000 + "]" * 400000
+    file = podjail.write("../r.json", f'{{"schema": "podjail.result/v1", "status": "failed", "script": {{"return_value": {deep}}}}}')
+    assert podjail.cli("result", "show", file).code == 0
