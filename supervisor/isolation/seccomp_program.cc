@@ -2,8 +2,6 @@
 
 #include <linux/seccomp.h>
 #include <sched.h>
-#include <seccomp.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,59 +10,14 @@
 #include <cstddef>
 #include <memory>
 
+#include "isolation/seccomp_compile.h"
 #include "isolation/syscall_groups.h"
-#include "sys/fd.h"
 
-// The kernel takes the most restrictive answer of all filters, and an errno is more restrictive than a notification. So what the supervisor
-// is to see and record must be refused by the allow-list alone: the guard filter has no rule for a call that is conditional in the
-// allow-list, except for calls that policy.syscalls.allow opens, clone3 (its flags are behind a pointer) and foreign ABIs. Nothing helps
-// where the policy opens a call that takes a pidfd (pidfd_send_signal, pidfd_getfd): what it stands for is in no register.
-//
-// Conditions are positive (MASKED_EQ): libseccomp 2.5.4 silently drops a deny that lies next to an unconditional allow of the same call,
-// and refuses two NE on one argument.
 namespace podjail {
 namespace {
 
-using Context = std::unique_ptr<void, decltype(&seccomp_release)>;
-
-// Stands for "not allowed" in the program that libseccomp makes, which then gets a notification or the errnos in its place. No rule uses
-// 4094, the last that libseccomp takes.
-constexpr std::uint32_t kNotAllowed = SCMP_ACT_ERRNO(4094);
-
 constexpr bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
-}
-
-Expected<Context> new_filter(std::uint32_t default_action) {
-  Context context(seccomp_init(default_action), &seccomp_release);
-  if (!context) return fail("libseccomp: seccomp_init", ENOMEM);
-  // i386 and x32 calls of the same numbers mean other things; a process that makes one is killed.
-  int err = seccomp_attr_set(context.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
-  if (err == 0) err = seccomp_attr_set(context.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2);  // binary tree
-  if (err != 0) return fail("libseccomp: seccomp_attr_set", -err);
-  return context;
-}
-
-Expected<void> add_rule(const Context& context, std::uint32_t action, const std::string& name, const CallRule& rule = {}) {
-  const int number = syscall_number(name);
-  if (number < 0) return {};  // a group's member that this ABI lacks
-  std::vector<scmp_arg_cmp> matches;
-  matches.reserve(rule.size());
-  for (const ArgMatch& match : rule) matches.push_back({match.index, SCMP_CMP_MASKED_EQ, match.mask, match.value});
-  const int err = seccomp_rule_add_exact_array(context.get(), action, number, static_cast<unsigned>(matches.size()), matches.data());
-  if (err != 0 && err != -EEXIST) return fail("libseccomp: add a rule for", -err, name);
-  return {};
-}
-
-Expected<std::vector<sock_filter>> export_program(const Context& context) {
-  const Fd file(::memfd_create("seccomp", MFD_CLOEXEC));  // 2.5.4 exports to a descriptor only
-  if (!file.valid()) return fail("memfd_create for the seccomp program", errno);
-  if (const int err = seccomp_export_bpf(context.get(), file.get()); err != 0) return fail("libseccomp: seccomp_export_bpf", -err);
-  const off_t bytes = ::lseek(file.get(), 0, SEEK_END);
-  if (bytes <= 0) return fail("libseccomp: an empty program");
-  std::vector<sock_filter> program(static_cast<std::size_t>(bytes) / sizeof(sock_filter));
-  if (::pread(file.get(), program.data(), program.size() * sizeof(sock_filter), 0) != bytes) return fail("read the seccomp program", errno);
-  return program;
 }
 
 Expected<void> check_names(const std::vector<std::string>& names, const char* field) {
@@ -76,44 +29,6 @@ Expected<void> check_names(const std::vector<std::string>& names, const char* fi
         name);
   }
   return {};
-}
-
-// clone, fork and vfork get no rule: the supervisor counts and answers each of them, or `decide_tasks` does.
-constexpr bool makes_task(std::string_view name) {
-  return name == "clone" || name == "fork" || name == "vfork";
-}
-
-Expected<std::vector<sock_filter>> compile_allow_list(const SeccompPlan& plan) {
-  const Context context = TRY(new_filter(kNotAllowed));
-  const Bases base = plan.base == Policy::SyscallBase::python ? in_python : in_exec;
-  const auto opened = [&](std::string_view name) { return contains(plan.allow, name); };
-  const auto denied = [&](std::string_view name) { return contains(plan.deny, name) || makes_task(name) || name == "clone3"; };
-  for (const SyscallGroup& group : syscall_groups()) {
-    if ((group.bases & base) == 0) continue;
-    for (const char* name : group.members) {
-      if (!denied(name)) TRY_VOID(add_rule(context, SCMP_ACT_ALLOW, name));
-    }
-  }
-  for (const RestrictedCall& call : restricted_calls()) {
-    if (denied(call.name) || opened(call.name)) continue;
-    for (const CallRule& rule : call.allowed(plan)) TRY_VOID(add_rule(context, SCMP_ACT_ALLOW, call.name, rule));
-  }
-  // In both filters: of two errnos the kernel takes that of the filter loaded last, and libcs fall back to clone only on ENOSYS.
-  TRY_VOID(add_rule(context, SCMP_ACT_ERRNO(ENOSYS), "clone3"));
-  for (const std::string& name : plan.allow) {
-    if (!denied(name)) TRY_VOID(add_rule(context, SCMP_ACT_ALLOW, name));
-  }
-  return export_program(context);
-}
-
-Expected<std::vector<sock_filter>> compile_guard(const SeccompPlan& plan, pid_t supervisor) {
-  const Context context = TRY(new_filter(SCMP_ACT_ALLOW));
-  TRY_VOID(add_rule(context, SCMP_ACT_ERRNO(ENOSYS), "clone3"));
-  for (const RestrictedCall& call : restricted_calls()) {
-    if (call.guarded == nullptr || !contains(plan.allow, call.name)) continue;
-    for (const CallRule& rule : call.guarded(supervisor)) TRY_VOID(add_rule(context, SCMP_ACT_ERRNO(EPERM), call.name, rule));
-  }
-  return export_program(context);
 }
 
 // Replaces every "not allowed" by a jump to `decision`, appended.
@@ -176,6 +91,17 @@ std::vector<sock_filter> with_errnos(std::vector<sock_filter> program, const Sec
   return program;
 }
 
+Expected<CompiledFilters> filters_for(const SeccompPlan& plan, pid_t supervisor) {
+  if (plan.allow.empty() && plan.deny.empty() && !plan.tcp && !plan.tcp_listen) {
+    for (const PrebuiltFilters& row : prebuilt_filters()) {
+      if (row.base == plan.base && row.execute == plan.execute) {
+        return CompiledFilters{{row.guard.begin(), row.guard.end()}, {row.allow_list.begin(), row.allow_list.end()}};
+      }
+    }
+  }
+  return compile_by_libseccomp(plan, supervisor);
+}
+
 }  // namespace
 
 Expected<void> check_syscall_names(const Policy::Syscalls& syscalls) {
@@ -185,8 +111,8 @@ Expected<void> check_syscall_names(const Policy::Syscalls& syscalls) {
 
 Expected<SeccompProgram> compile_seccomp(const SeccompPlan& plan, pid_t supervisor) {
   TRY_VOID(check_syscall_names({plan.base, plan.allow, plan.deny}));
-  SeccompProgram program{.guard = TRY(compile_guard(plan, supervisor)), .allow_list = {}, .fallback = {}, .listener = plan.listener};
-  const std::vector<sock_filter> allow_list = TRY(compile_allow_list(plan));
+  auto [guard, allow_list] = TRY(filters_for(plan, supervisor));
+  SeccompProgram program{.guard = std::move(guard), .allow_list = {}, .fallback = {}, .listener = plan.listener};
   if (plan.listener) {
     program.allow_list = with_listener(allow_list, plan);
     program.fallback = with_errnos(allow_list, plan);

@@ -16,6 +16,7 @@
 
 #include <set>
 
+#include "isolation/seccomp_compile.h"
 #include "isolation/syscall_groups.h"
 #include "support/bpf_evaluator.h"
 
@@ -87,6 +88,24 @@ TEST(SeccompProgram, AllowsEveryMemberOfItsGroups) {
         EXPECT_EQ(filters(number, {~0ULL, ~0ULL, ~0ULL, ~0ULL, ~0ULL, ~0ULL}), in_base ? kAllow : kNotify) << name;
         EXPECT_EQ(filters.fallback(number), in_base ? kAllow : kEperm) << name;
       }
+    }
+  }
+}
+
+// What was compiled into podjail is what libseccomp gives for the same plan.
+TEST(SeccompProgram, TablesAreWhatLibseccompMakes) {
+  const auto same = [](std::span<const sock_filter> a, const std::vector<sock_filter>& b) {
+    return std::ranges::equal(
+        a, b, [](const sock_filter& x, const sock_filter& y) { return x.code == y.code && x.jt == y.jt && x.jf == y.jf && x.k == y.k; });
+  };
+  EXPECT_EQ(prebuilt_filters().size(), 4U);
+  for (const PrebuiltFilters& row : prebuilt_filters()) {
+    for (const bool processes : {false, true}) {
+      const SeccompPlan plan{.on = true, .base = row.base, .listener = true, .processes = processes, .execute = row.execute};
+      const auto fresh = compile_by_libseccomp(plan, kSupervisor);
+      ASSERT_TRUE(fresh);
+      EXPECT_TRUE(same(row.guard, fresh->guard));
+      EXPECT_TRUE(same(row.allow_list, fresh->allow_list));
     }
   }
 }
