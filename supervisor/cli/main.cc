@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -324,6 +325,11 @@ int finish(int code) {
 }  // namespace podjail
 
 int main(int argc, char** argv) {
+  rlimit descriptors{};
+  if (::getrlimit(RLIMIT_NOFILE, &descriptors) == 0) {  // an input of many files takes as many
+    descriptors.rlim_cur = descriptors.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &descriptors);
+  }
   ::umask(022);  // what is written must not depend on who started podjail
   if (!podjail::plug_standard_streams()) return podjail::exit_code::kInternalError;
   try {

@@ -170,6 +170,18 @@ Rules allow_personality(const SeccompPlan& plan) {
   return rules;
 }
 
+// chmod and its kin: any mode but set-user-ID and set-group-ID, which could outlive the run on a file of the supervisor's user (Landlock
+// doesn't mediate chmod).
+Rules no_set_id(unsigned mode_index) {
+  return {{{mode_index, S_ISUID | S_ISGID, 0}}};
+}
+Rules allow_chmod(const SeccompPlan&) {
+  return no_set_id(1);
+}
+Rules allow_fchmodat(const SeccompPlan&) {
+  return no_set_id(2);
+}
+
 // mknod, mknodat: FIFOs and regular files (mkfifo(3) is one of them); no devices, no sockets.
 Rules node_types(unsigned mode_index) {
   return {{{mode_index, S_IFMT, 0}}, {{mode_index, S_IFMT, S_IFREG}}, {{mode_index, S_IFMT, S_IFIFO}}};
@@ -258,9 +270,13 @@ constexpr RestrictedCall kRestricted[] = {
     {"accept4", allow_with_bind, nullptr},
     {"arch_prctl", allow_arch_prctl, nullptr},
     {"bind", allow_with_tcp, nullptr},
+    {"chmod", allow_chmod, nullptr},
     {"connect", allow_with_tcp, nullptr},
     {"execve", allow_execve, nullptr},
     {"execveat", allow_execve, nullptr},
+    {"fchmod", allow_chmod, nullptr},
+    {"fchmodat", allow_fchmodat, nullptr},
+    {"fchmodat2", allow_fchmodat, nullptr},
     {"fcntl", allow_fcntl, guard_fcntl},
     {"get_robust_list", never, guard_first},
     {"ioctl", allow_ioctl, guard_ioctl},

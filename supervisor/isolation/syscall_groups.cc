@@ -3,22 +3,20 @@
 namespace podjail {
 namespace {
 
-constexpr const char* kEvents[] = {
-    "epoll_create",      "epoll_create1", "epoll_ctl",      "epoll_pwait",      "epoll_pwait2",   "epoll_wait", "eventfd",  "eventfd2",
-    "inotify_add_watch", "inotify_init",  "inotify_init1",  "inotify_rm_watch", "poll",           "ppoll",      "pselect6", "select",
-    "signalfd",          "signalfd4",     "timerfd_create", "timerfd_gettime",  "timerfd_settime"};
+constexpr const char* kEvents[] = {"epoll_create", "epoll_create1", "epoll_ctl",      "epoll_pwait",     "epoll_pwait2",   "epoll_wait",
+                                   "eventfd",      "eventfd2",      "poll",           "ppoll",           "pselect6",       "select",
+                                   "signalfd",     "signalfd4",     "timerfd_create", "timerfd_gettime", "timerfd_settime"};
 
 constexpr const char* kFileData[] = {"cachestat", "close",     "close_range", "copy_file_range", "dup",      "dup2",      "dup3",
                                      "fadvise64", "fallocate", "fdatasync",   "flock",           "fsync",    "ftruncate", "lseek",
                                      "pipe",      "pipe2",     "pread64",     "preadv",          "preadv2",  "pwrite64",  "pwritev",
                                      "pwritev2",  "read",      "readahead",   "readv",           "sendfile", "splice",    "sync_file_range",
-                                     "tee",       "vmsplice",  "write",       "writev"};
+                                     "tee",       "write",     "writev"};
 
-constexpr const char* kFileMetadata[] = {"access",      "chmod",      "chown",    "faccessat",  "faccessat2",   "fchmod",     "fchmodat",
-                                         "fchmodat2",   "fchown",     "fchownat", "fgetxattr",  "file_getattr", "flistxattr", "fstat",
-                                         "fstatfs",     "futimesat",  "getxattr", "getxattrat", "lchown",       "lgetxattr",  "listxattr",
-                                         "listxattrat", "llistxattr", "lstat",    "newfstatat", "readlink",     "readlinkat", "stat",
-                                         "statfs",      "statx",      "umask",    "utime",      "utimensat",    "utimes"};
+constexpr const char* kFileMetadata[] = {
+    "access",     "chown",     "faccessat",  "faccessat2", "fchown", "fchownat",  "fgetxattr", "file_getattr", "flistxattr", "fstat",
+    "fstatfs",    "futimesat", "getxattr",   "getxattrat", "lchown", "lgetxattr", "listxattr", "listxattrat",  "llistxattr", "lstat",
+    "newfstatat", "readlink",  "readlinkat", "stat",       "statfs", "statx",     "umask",     "utime",        "utimensat",  "utimes"};
 
 constexpr const char* kFileNames[] = {"chdir", "creat",   "fchdir",    "getcwd",   "getdents", "getdents64", "link",     "linkat",
                                       "mkdir", "mkdirat", "open",      "openat",   "openat2",  "rename",     "renameat", "renameat2",
@@ -34,6 +32,8 @@ constexpr const char* kLandlock[] = {"landlock_add_rule", "landlock_create_rules
 constexpr const char* kMemory[] = {"brk",        "get_mempolicy", "madvise",    "membarrier", "mincore",      "mlock", "mlock2",
                                    "mlockall",   "mmap",          "mprotect",   "mremap",     "mseal",        "msync", "munlock",
                                    "munlockall", "munmap",        "pkey_alloc", "pkey_free",  "pkey_mprotect"};
+
+constexpr const char* kFileWatching[] = {"inotify_add_watch", "inotify_init", "inotify_init1", "inotify_rm_watch"};
 
 constexpr const char* kMemoryFiles[] = {"memfd_create"};
 
@@ -73,9 +73,11 @@ constexpr SyscallGroup kGroups[] = {
     {"file_metadata", "asking; and mode, owner and times, which Landlock doesn't mediate: the supervisor restores what matters to it",
      in_both, kFileMetadata},
     {"file_names", "opening, making and removing by name: Landlock decides where", in_both, kFileNames},
+    {"file_watching", "names of files come and go in folders that Landlock keeps closed; build tools need it, scripts don't", in_exec,
+     kFileWatching},
     {"identity", "asking who it is; sessions and groups within its own session", in_both, kIdentity},
     {"identity_change", "programs that drop privileges; without capabilities the kernel refuses every change", in_exec, kIdentityChange},
-    {"landlock", "restricting itself further", in_both, kLandlock},
+    {"landlock", "restricting itself further; each rule is kernel memory that no limit counts", in_exec, kLandlock},
     {"memory", "its own address space", in_both, kMemory},
     {"memory_files",
      "memfd: it escapes RLIMIT_DATA, and what is executed from it escapes Landlock, so only where programs may be executed anyway", in_exec,

@@ -20,6 +20,7 @@ constexpr const char* kTemporary = ".result.json.tmp";
 constexpr const char* kArtifacts = "artifacts";
 constexpr const char* kStreams[] = {"stdout.log", "stderr.log"};
 constexpr const char* kTerminationLog = "/dev/termination-log";
+constexpr mode_t kMode = 0644;
 constexpr std::size_t kMaxRecord = 256U << 20;
 
 Error with_owner(Error error, const std::string& path) {
@@ -50,7 +51,8 @@ Expected<ResultStore> ResultStore::open(const std::string& path) {
   // Where the file system has no locks (some NFS) there is none to miss.
   if (::flock(store.folder(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return fail("another podjail is at work in", 0, absolute);
   if (!store.earlier()) TRY_VOID(store.refuse_foreign());
-  auto probe = open_at(store.folder(), kTemporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);
+  (void)remove_tree(store.folder(), kTemporary);  // a lost podjail's
+  auto probe = open_at(store.folder(), kTemporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, kMode);
   if (!probe) return std::unexpected(with_owner(Error{"write to", probe.error().err, {}}, absolute));
   (void)::unlinkat(store.folder(), kTemporary, 0);  // the next publish makes it anew
   return store;
@@ -78,11 +80,19 @@ Expected<void> ResultStore::clear() {
   for (const char* name : kStreams) {
     if (::unlinkat(folder(), name, 0) != 0 && errno != ENOENT) return fail("replace", errno, path_ + "/" + name);
   }
+  return remove_artifacts();
+}
+
+Expected<void> ResultStore::remove_artifacts() {
   return remove_tree(folder(), kArtifacts);
 }
 
 std::optional<EarlierRecord> ResultStore::earlier() const {
-  const auto file = open_at(folder(), kRecord, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  auto file = open_at(folder(), kRecord, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  if (!file && file.error().err == EACCES) {  // a script of the same UID can take the mode away, though not the content
+    (void)!::fchmodat(folder(), kRecord, kMode, AT_SYMLINK_NOFOLLOW);
+    file = open_at(folder(), kRecord, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  }
   if (!file) return std::nullopt;
   const auto text = read_all(file->get(), kMaxRecord);
   if (!text) return std::nullopt;
@@ -112,8 +122,8 @@ void ResultStore::restore_mode() {
 
 Expected<void> ResultStore::publish(const std::string& record) {
   restore_mode();
-  Fd file = TRY(open_at(folder(), kTemporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0644));
-  if (::fchmod(file.get(), 0644) != 0) return fail("chmod", errno, kTemporary);
+  TRY_VOID(remove_tree(folder(), kTemporary));  // whatever it has become: nothing that is there already is opened
+  const Fd file = TRY(open_at(folder(), kTemporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, kMode));
   TRY_VOID(write_all(file.get(), record));
   if (::fsync(file.get()) != 0) return fail("fsync", errno, kTemporary);
   if (::renameat(folder(), kTemporary, folder(), kRecord) != 0) return fail("rename to", errno, kRecord);
@@ -122,7 +132,7 @@ Expected<void> ResultStore::publish(const std::string& record) {
 }
 
 Expected<Fd> ResultStore::create_file(const std::string& name) {
-  return open_at(folder(), name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644);
+  return open_at(folder(), name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, kMode);
 }
 
 void write_termination_message(const std::string& message) {

@@ -40,6 +40,8 @@ class ResultStore {
   /// Takes away what an earlier run left: stdout.log, stderr.log, artifacts/.
   Expected<void> clear();
 
+  Expected<void> remove_artifacts();
+
   /// A file that is written while the run goes on (stdout.log), mode 0644, truncated.
   Expected<Fd> create_file(const std::string& name);
 

@@ -148,19 +148,24 @@ class Collector {
       refuse(path, "unreadable");
       return {};
     }
-    Fd copy = TRY(create(path));
+    const auto copy = create(path);
     Sha256 hash;
     std::uint64_t copied = 0;
     std::array<char, 65536> buffer;
-    while (true) {
+    bool whole = copy.has_value();
+    while (whole) {
       const ssize_t n = ::read(source->get(), buffer.data(), buffer.size());
       if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return fail("read an artifact", errno, path);
       if (n == 0) break;
-      const std::string_view chunk(buffer.data(), static_cast<std::size_t>(n));
+      const std::string_view chunk(buffer.data(), n > 0 ? static_cast<std::size_t>(n) : 0);
       hash.update(chunk);
-      TRY_VOID(write_all(copy.get(), chunk));
+      whole = n > 0 && write_all(copy->get(), chunk);
       copied += chunk.size();
+    }
+    if (!whole) {  // no space, most likely: what is half there must not take the record's place
+      if (target_.valid()) ::unlinkat(target_.get(), path.c_str(), 0);
+      refuse(path, "write_failed");
+      return {};
     }
     total_ += copied;
     report_.files.push_back({path, copied, hash.hex_digest()});

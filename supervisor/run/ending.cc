@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 
 #include "base/units.h"
 #include "result/write.h"
@@ -32,6 +33,14 @@ Cause function_end(const Evidence& e) {
 Cause decide_ending(const Evidence& e) {
   if (e.first) return *e.first;
   if (e.late) return *e.late;
+  // The kernel's own word for two of the rlimits (setrlimit(2)).
+  if (e.exit_signal == SIGXCPU && e.cpu_limit) {
+    return {Status::cpu_exceeded, "limits.cpu", "used more than limits.cpu (" + format_duration(*e.cpu_limit) + ") of CPU time", true};
+  }
+  if (e.exit_signal == SIGXFSZ && e.file_size_limit) {
+    return {Status::disk_exceeded, "limits.file_size",
+            "wrote a file of more than limits.file_size (" + format_bytes(*e.file_size_limit) + ")", true};
+  }
   if (e.exit_signal) {
     const std::string name = signal_name(*e.exit_signal);
     return {Status::killed, name, "the script was killed by " + name + ", which podjail did not send", true};

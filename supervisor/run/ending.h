@@ -21,7 +21,8 @@ struct Evidence {
   std::optional<int> exit_signal;
   bool function_mode = false;
   std::optional<wire::Ended> claim;  ///< what the runner said; may be forged or missing
-  std::optional<std::uint64_t> memory_limit;
+  std::optional<std::uint64_t> memory_limit, file_size_limit;
+  std::optional<Millis> cpu_limit;
   std::optional<Cause> late;  ///< found only after the end: scratch over its limit at the final count
 };
 

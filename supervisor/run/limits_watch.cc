@@ -65,9 +65,9 @@ Monotonic::time_point next_scratch_look(Monotonic::time_point started, Monotonic
   return ended + std::max<Monotonic::duration>(20 * (ended - started), milliseconds(50));
 }
 
-TreeSize measure_scratch(int data_folder, const Policy::Limits& limits) {
+TreeSize measure_scratch(int data_folder, const Policy::Limits& limits, bool at_the_end) {
   const auto bound = [](const std::optional<std::uint64_t>& limit) { return limit ? *limit + (1U << 20) : UINT64_MAX; };
-  return measure_tree(data_folder, bound(limits.scratch), bound(limits.scratch_files));
+  return measure_tree(data_folder, bound(limits.scratch), bound(limits.scratch_files), at_the_end);
 }
 
 }  // namespace podjail

@@ -23,6 +23,6 @@ std::chrono::milliseconds next_look(const Policy::Limits& limits, std::uint64_t 
 Monotonic::time_point next_scratch_look(Monotonic::time_point started, Monotonic::time_point ended);
 
 /// Stops counting a little beyond the limits.
-TreeSize measure_scratch(int data_folder, const Policy::Limits& limits);
+TreeSize measure_scratch(int data_folder, const Policy::Limits& limits, bool at_the_end);
 
 }  // namespace podjail

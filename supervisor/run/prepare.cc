@@ -141,7 +141,9 @@ std::expected<void, Cause> add_script(Prepared& prepared, const RunRequest& requ
     // `--input . --out ./podjail-out`: what podjail writes is no part of the task.
     const std::string hidden = entry_holding(*script->input_dir, out);
     if (hidden == ".") return stop(Status::invalid_input, "input", "--out and --input are the same folder: choose another --out");
-    if (auto linked = prepared.scratch.link_input(*script->input_dir, script->name, hidden); !linked) return setup_failed(linked.error());
+    if (auto linked = prepared.scratch.link_input(*script->input_dir, script->name, hidden); !linked) {
+      return stop(Status::invalid_input, "input", linked.error().message());
+    }
     auto found = find_neighbours(*script->input_dir, hidden);
     if (!found) return stop(Status::invalid_input, "input", found.error().message());
     if (!hidden.empty()) paths.input_entries = found->entries;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 
 #include "isolation/supervisor_guard.h"
@@ -48,6 +49,8 @@ void set_ending(Result& result, const Cause& cause) {
 void take(Result& result, Supervised supervised, bool function_mode) {
   supervised.evidence.function_mode = function_mode;
   set_ending(result, decide_ending(supervised.evidence));
+  if (supervised.unkillable)
+    result.message += (result.message.empty() ? "" : "; ") + std::string("not all of its processes could be killed");
   result.run.started_at = supervised.started_at;
   result.script.claim = std::move(supervised.evidence.claim);
   result.exit.code = supervised.started_at.empty() ? std::nullopt : supervised.evidence.exit_code;
@@ -96,6 +99,10 @@ class Attempt {
   }
 
   [[nodiscard]] bool idempotent() const { return policy_.idempotent; }
+
+  void free_scratch() {
+    if (prepared_) (void)prepared_->scratch.remove();
+  }
 
   [[nodiscard]] bool open_line() const { return supervision_ && supervision_->open_line(); }
 
@@ -147,6 +154,7 @@ class Attempt {
 }  // namespace
 
 RunOutcome run(const RunRequest& request) {
+  hold_signals();
   RunOutcome outcome;
   Result& result = outcome.result;
   result.run.id = request.run_id.empty() ? random_id() : request.run_id;
@@ -200,8 +208,17 @@ RunOutcome run(const RunRequest& request) {
   result.retry_safe = start && (result.run.started_at.empty() || (attempt.idempotent() && result.status != Status::succeeded));
   result.run.finished_at = utc_now();
   result.exit.supervisor_code = exit_code_of(result.status);
-  const std::string record = to_json(result);
+  std::string record = to_json(result);
   auto published = store->publish(record);
+  if (!published && (published.error().err == ENOSPC || published.error().err == EDQUOT)) {
+    // The record matters more than what the script left.
+    attempt.free_scratch();
+    for (const auto& file : result.artifacts.files) result.artifacts.refused.push_back({file.path, "write_failed"});
+    result.artifacts.files.clear();
+    (void)store->remove_artifacts();
+    record = to_json(result);
+    published = store->publish(record);
+  }
   outcome.published = published.has_value();
   if (!published) {
     outcome.publish_error = published.error().message() + " in " + store->path();

@@ -55,6 +55,12 @@ std::expected<std::string, InputProblem> read_regular(const std::string& path, c
   if (S_ISDIR(status.st_mode)) return problem("is_directory", what + " " + path + " is a folder");
   if (!S_ISREG(status.st_mode)) return problem("not_a_file", what + " " + path + " is not a regular file");
   auto bytes = read_all(file->get(), max_bytes);
+  // Half of an upload must not run: whoever writes it is not done yet.
+  struct stat after {};
+  const bool changed = bytes && (::fstat(file->get(), &after) != 0 || static_cast<std::uint64_t>(after.st_size) != bytes->size() ||
+                                 after.st_size != status.st_size || after.st_mtim.tv_sec != status.st_mtim.tv_sec ||
+                                 after.st_mtim.tv_nsec != status.st_mtim.tv_nsec);
+  if (changed) return problem("changed", what + " " + path + " changed while it was read: run it when it is written");
   if (bytes) return *std::move(bytes);
   if (bytes.error().err == EFBIG) return problem("too_large", what + " " + path + " has more than " + format_bytes(max_bytes));
   return problem("not_a_file", what + " " + path + ": " + std::strerror(bytes.error().err));

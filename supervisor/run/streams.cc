@@ -80,6 +80,7 @@ StreamReport StreamCapture::finish() {
   const std::uint64_t dropped = report.bytes - report.kept;
   if (dropped > 0) write("\n[podjail: " + std::to_string(dropped) + " bytes left out here]\n");
   write(tail_);
+  if (file_.valid()) (void)!::fchmod(file_.get(), 0644);  // a script of the same UID could have changed it
   file_.reset();
   report.sha256 = hash_.hex_digest();
   report.head = head_;

@@ -58,6 +58,13 @@ Expected<Pair> pipe_to_us() {
   return pair;
 }
 
+sigset_t watched_signals() {
+  sigset_t watched;
+  ::sigemptyset(&watched);
+  for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT}) ::sigaddset(&watched, signal);
+  return watched;
+}
+
 std::string exit_text(int status) {
   if (WIFSIGNALED(status)) return "was killed by " + signal_name(WTERMSIG(status));
   return "ended with exit code " + std::to_string(WEXITSTATUS(status));
@@ -77,13 +84,18 @@ Supervision::Supervision(Prepared& prepared, const Policy& policy, StreamTargets
       out_live_(targets_.stdout_live),
       err_live_(targets_.stderr_live) {
   out_.evidence.memory_limit = policy.limits.memory;
+  out_.evidence.cpu_limit = policy.limits.cpu;
+  out_.evidence.file_size_limit = policy.limits.file_size;
+}
+
+void hold_signals() {
+  const sigset_t watched = watched_signals();
+  ::sigprocmask(SIG_BLOCK, &watched, nullptr);
 }
 
 Expected<void> Supervision::watch_signals() {
-  sigset_t watched;
-  ::sigemptyset(&watched);
-  for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT}) ::sigaddset(&watched, signal);
-  if (::sigprocmask(SIG_BLOCK, &watched, nullptr) != 0) return fail("sigprocmask", errno);
+  hold_signals();
+  const sigset_t watched = watched_signals();
   ::signal(SIGPIPE, SIG_IGN);
   signals_ = Fd(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals_.valid()) return fail("signalfd", errno);
@@ -157,7 +169,8 @@ Expected<void> Supervision::start() {
   }
   forked_at_ = step_at_ = Monotonic::now();
   child_ = TRY(spawn(spec));
-  tree_.emplace(child_.pid, !prepared_.plan.seccomp.processes && prepared_.plan.seccomp.on);
+  const SeccompPlan& seccomp = prepared_.plan.seccomp;
+  tree_.emplace(child_.pid, seccomp.on && !seccomp.processes && seccomp.allow.empty());
   phase_ = command ? Phase::confining : Phase::starting;
   phase_deadline_ = forked_at_ + kSetupTime;
   next_tick_ = forked_at_;
@@ -352,7 +365,8 @@ void Supervision::on_report() {
   if (state && *state == wire::FrameReader::State::more) return;
   if (!state || *state == wire::FrameReader::State::end || frame.type != wire::Type::ended || ++reports_ > kMaxReports)
     return close_source(report_);
-  if (auto ended = wire::decode_ended(frame.payload)) out_.evidence.claim = *std::move(ended);  // a later one replaces it: both are claims
+  if (auto ended = wire::decode_ended(frame.payload, policy_.limits.return_value))
+    out_.evidence.claim = *std::move(ended);  // a later one replaces it: both are claims
 }
 
 void Supervision::on_stream(int fd, StreamCapture& capture, LivePassage& live) {
@@ -406,7 +420,7 @@ void Supervision::tick() {
     if (auto cause = over_tasks(policy_.limits, count.processes, count.threads)) stop(*std::move(cause), true);
   }
   if (now >= next_scratch_ && (policy_.limits.scratch || policy_.limits.scratch_files)) {
-    const TreeSize size = measure_scratch(prepared_.scratch.data_folder(), policy_.limits);
+    const TreeSize size = measure_scratch(prepared_.scratch.data_folder(), policy_.limits, false);
     out_.usage.scratch_bytes = std::max(out_.usage.scratch_bytes, size.bytes);
     if (auto cause = over_scratch(policy_.limits, size)) stop(*std::move(cause), true);
     next_scratch_ = next_scratch_look(now, Monotonic::now());
@@ -502,6 +516,7 @@ void Supervision::check_deadlines() {
 }
 
 Monotonic::time_point Supervision::next_deadline() const {
+  if (tree_->more_to_reap()) return Monotonic::now();
   auto next = Monotonic::now() + std::chrono::hours(1);
   for (const auto& deadline : {phase_deadline_, wall_deadline_, kill_deadline_, give_up_}) {
     if (deadline) next = std::min(next, *deadline);
@@ -529,6 +544,7 @@ Supervised Supervision::finish(const std::function<Expected<void>()>& started) {
     }
     if (give_up_ && Monotonic::now() >= *give_up_) break;
   }
+  out_.unkillable = !tree_->empty();
   if (go_at_ != Monotonic::time_point{}) {
     out_.usage.wall = seconds_since(go_at_, ended_at_ == Monotonic::time_point{} ? Monotonic::now() : ended_at_);
     out_.timings["run"] = out_.usage.wall;
@@ -541,7 +557,7 @@ Supervised Supervision::finish(const std::function<Expected<void>()>& started) {
     out_.usage.peak_threads = std::max(out_.usage.peak_threads, notify_->peak_threads());
   }
   if (!out_.started_at.empty() && (policy_.limits.scratch || policy_.limits.scratch_files)) {
-    const TreeSize size = measure_scratch(prepared_.scratch.data_folder(), policy_.limits);
+    const TreeSize size = measure_scratch(prepared_.scratch.data_folder(), policy_.limits, true);
     out_.usage.scratch_bytes = std::max(out_.usage.scratch_bytes, size.bytes);
     out_.evidence.late = over_scratch(policy_.limits, size);
   }

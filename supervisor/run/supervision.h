@@ -27,6 +27,10 @@ struct StreamTargets {
   bool pass_stdin = false;
 };
 
+/// Blocks the signals that a run answers with an ending, so that one that comes while it is being prepared waits for the loop (and isn't
+/// dropped, as it would be for PID 1 without a handler).
+void hold_signals();
+
 /// What one supervised process tree left behind.
 struct Supervised {
   Evidence evidence;
@@ -37,7 +41,8 @@ struct Supervised {
   Result::Usage usage;
   StreamReport out, err;
   std::map<std::string, double> timings;
-  std::string started_at;  ///< RFC 3339, when "go" was said; empty: never
+  bool unkillable = false;  ///< given up with processes still alive
+  std::string started_at;   ///< RFC 3339, when "go" was said; empty: never
 };
 
 /// Spawns what `prepared` describes and sees it through: confinement, verification, verdicts, limits, signals, streams, until the whole

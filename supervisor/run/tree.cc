@@ -37,11 +37,22 @@ bool Tree::contains(pid_t id) const {
 Tree::Count Tree::count() const {
   Count total;
   for (const pid_t pid : members()) {
-    const auto status = read_proc_status(pid);
-    if (!status || status->state == 'Z' || status->state == 'X') continue;
+    auto status = read_proc_status(pid);
+    if (!status || status->state == 'X') continue;
+    const int threads = status->threads;
+    if (status->state == 'Z') {
+      // The main thread alone may have ended (exit(2), not exit_group(2)): the others have the memory, and it is theirs to show.
+      if (threads <= 1) continue;
+      for (const pid_t thread : thread_ids(pid)) {
+        if (auto living = read_proc_status(thread); living && living->state != 'Z' && living->state != 'X') {
+          status = living;
+          break;
+        }
+      }
+    }
     ++total.processes;
-    total.threads += static_cast<std::uint64_t>(status->threads);
-    total.memory += status->rss_anon + status->rss_shmem + status->vm_swap;
+    total.threads += static_cast<std::uint64_t>(threads);
+    total.memory += status->rss_anon + status->rss_shmem + status->vm_swap + status->vm_pte;
     if (const auto cpu = read_cpu_times(pid)) total.cpu += static_cast<double>(cpu->user_ns + cpu->system_ns) / 1e9;
   }
   return total;
@@ -50,6 +61,9 @@ Tree::Count Tree::count() const {
 std::uint64_t Tree::kill_all() {
   constexpr int kMaxPasses = 50;  // a bomb forks while the list is read: go on at once, but let the loop have its turn
   std::uint64_t fresh = 0;
+  // Both at one blow, under the kernel's own lock, so that no fork slips in between: as PID 1 everybody but us is the tree's, else at least
+  // what stayed in the root's process group.
+  if (!none_left_) (void)::kill(::getpid() == 1 ? -1 : -root_, SIGKILL);
   for (int pass = 0; pass < kMaxPasses; ++pass) {
     const std::vector<pid_t> list = members();
     const std::set<pid_t> known(list.begin(), list.end());
@@ -69,8 +83,15 @@ std::uint64_t Tree::kill_all() {
 }
 
 std::optional<Reaped> Tree::reap() {
+  constexpr int kMaxPerTurn = 256;  // processes that fork and die can keep a reaper busy for ever
   std::optional<Reaped> root_end;
-  while (auto reaped = reap_one(none_left_)) {
+  more_ = true;
+  for (int i = 0; i < kMaxPerTurn; ++i) {
+    const auto reaped = reap_one(none_left_);
+    if (!reaped) {
+      more_ = false;
+      break;
+    }
     user_ += seconds(reaped->usage.ru_utime);
     system_ += seconds(reaped->usage.ru_stime);
     peak_rss_ = std::max(peak_rss_, static_cast<std::uint64_t>(reaped->usage.ru_maxrss) * 1024);

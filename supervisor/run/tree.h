@@ -27,8 +27,9 @@ class Tree {
   /// SIGKILL to everything; how many processes got their first. Repeat until `empty()`: a fork may slip in between.
   std::uint64_t kill_all();
 
-  /// Takes the dead. Returns the root's end when it is among them.
+  /// Takes the dead, a bounded number a call. Returns the root's end when it is among them.
   std::optional<Reaped> reap();
+  [[nodiscard]] bool more_to_reap() const { return more_; }
   [[nodiscard]] bool empty() const { return none_left_; }
   [[nodiscard]] double reaped_user() const { return user_; }
   [[nodiscard]] double reaped_system() const { return system_; }
@@ -37,7 +38,7 @@ class Tree {
  private:
   [[nodiscard]] std::vector<pid_t> members() const;
   pid_t root_;
-  bool single_, none_left_ = false;
+  bool single_, none_left_ = false, more_ = false;
   double user_ = 0, system_ = 0;
   std::uint64_t peak_rss_ = 0;
   std::set<pid_t> killed_;

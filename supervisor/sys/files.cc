@@ -169,9 +169,10 @@ Expected<void> remove_tree(int parent, const std::string& name) {
   return {};
 }
 
-TreeSize measure_tree(int folder, std::uint64_t max_bytes, std::uint64_t max_files) {
+TreeSize measure_tree(int folder, std::uint64_t max_bytes, std::uint64_t max_files, bool unlock) {
   TreeSize size;
   std::vector<Dir> levels;
+  if (unlock) (void)!::fchmod(folder, S_IRWXU);
   const int top = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (top < 0) return size;
   if (DIR* const dir = ::fdopendir(top)) levels.emplace_back(dir);
@@ -189,8 +190,12 @@ TreeSize measure_tree(int folder, std::uint64_t max_bytes, std::uint64_t max_fil
     size.bytes += static_cast<std::uint64_t>(status.st_blocks) * 512;
     if (!S_ISDIR(status.st_mode)) continue;
     size.too_deep = levels.size() >= kMaxDepth;
+    if (unlock) {
+      if (Dir below = open_dir(::dirfd(dir), entry->d_name)) levels.push_back(std::move(below));
+      continue;
+    }
     const int fd = ::openat(::dirfd(dir), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0) continue;  // no permission: the files in it are found when its owner gives it back, at the latest by the final count
+    if (fd < 0) continue;  // no permission: the final count unlocks it
     if (DIR* const below = ::fdopendir(fd)) {
       levels.emplace_back(below);
     } else {

@@ -44,7 +44,9 @@ struct TreeSize {
   std::uint64_t bytes = 0, files = 0;
   bool too_deep = false;  ///< folders more than 128 deep: not counted to the end
 };
-TreeSize measure_tree(int folder, std::uint64_t max_bytes, std::uint64_t max_files);
+/// `unlock`: gives folders the owner's permissions back that a chmod took away, so that nothing hides in them; only for a tree that nothing
+/// changes any more.
+TreeSize measure_tree(int folder, std::uint64_t max_bytes, std::uint64_t max_files, bool unlock = false);
 
 /// Absolute, lexically normal (no "." or ".."; symlinks are left alone).
 Expected<std::string> absolute_path(const std::string& path);

@@ -129,6 +129,8 @@ ProcStatus parse_proc_status(std::string_view text) {
       status.rss_shmem = bytes();
     else if (key == "VmSwap")
       status.vm_swap = bytes();
+    else if (key == "VmPTE")
+      status.vm_pte = bytes();
     else if (key == "VmData")
       status.vm_data = bytes();
   }

@@ -18,7 +18,7 @@ struct ProcStatus {
   int seccomp_mode = 0, seccomp_filters = 0;
   bool no_new_privs = false;
   std::uint64_t cap_inheritable = 0, cap_permitted = 0, cap_effective = 0, cap_bounding = 0, cap_ambient = 0;
-  std::uint64_t rss_anon = 0, rss_shmem = 0, vm_swap = 0, vm_data = 0;
+  std::uint64_t rss_anon = 0, rss_shmem = 0, vm_swap = 0, vm_pte = 0, vm_data = 0;
 };
 
 /// ESRCH where there is no such process. Also takes a thread's id.

@@ -15,18 +15,50 @@ std::string dump(const json& value) {
 }
 
 constexpr int kMaxDepth = 16;
+constexpr int kMaxValues = 200000;  // of one message: each costs far more memory than its bytes
 
 // Parses at most kMaxDepth levels, so that no later walk can be made deep. `ended` carries the return value as text for that reason.
 Expected<json> parse(std::string_view payload) {
-  bool too_deep = false;
-  const json::parser_callback_t bound = [&too_deep](int depth, json::parse_event_t, json&) {
-    too_deep = too_deep || depth > kMaxDepth;
-    return !too_deep;
+  bool refused = false;
+  int values = 0;
+  const json::parser_callback_t bound = [&](int depth, json::parse_event_t, json&) {
+    refused = refused || depth > kMaxDepth || ++values > kMaxValues;
+    return !refused;
   };
   if (payload.find('\0') != std::string_view::npos) return fail("a message with a NUL byte");  // nlohmann would take it for the end
   json value = json::parse(payload, bound, /*allow_exceptions=*/false);
-  if (too_deep || value.is_discarded() || !value.is_object()) return fail("a message that is no JSON object");
+  if (refused || value.is_discarded() || !value.is_object()) return fail("a message that is no JSON object");
   return value;
+}
+
+// Whether `text` is JSON of at most kMaxValueDepth levels; builds nothing.
+class DepthCheck : public nlohmann::json_sax<json> {
+ public:
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(std::int64_t) override { return true; }
+  bool number_unsigned(std::uint64_t) override { return true; }
+  bool number_float(double, const std::string&) override { return true; }
+  bool string(std::string&) override { return true; }
+  bool binary(json::binary_t&) override { return false; }
+  bool key(std::string&) override { return true; }
+  bool start_object(std::size_t) override { return ++depth_ <= kMaxValueDepth; }
+  bool end_object() override { return leave(); }
+  bool start_array(std::size_t) override { return ++depth_ <= kMaxValueDepth; }
+  bool end_array() override { return leave(); }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override { return false; }
+
+ private:
+  bool leave() {
+    --depth_;
+    return true;
+  }
+  int depth_ = 0;
+};
+
+bool is_value(const std::string& text) {
+  DepthCheck check;
+  return text.find('\0') == std::string::npos && json::sax_parse(text, &check);
 }
 
 // Reads fields one by one and remembers the first that is missing or of another type.
@@ -280,7 +312,7 @@ std::string encode(const Ended& m) {
                {"return_bytes", m.return_bytes}});
 }
 
-Expected<Ended> decode_ended(std::string_view payload) {
+Expected<Ended> decode_ended(std::string_view payload, std::size_t return_limit) {
   const json object = TRY(parse(payload));
   Fields fields(object);
   Ended m;
@@ -294,8 +326,9 @@ Expected<Ended> decode_ended(std::string_view payload) {
   m.exit_argument = fields.get_optional<std::string>("exit_argument");
   m.return_value = fields.get_optional<std::string>("return_value");
   // What is no JSON was not written by the runner: there is no value then.
+  if (m.return_value && m.return_value->size() > return_limit) m.return_value.reset();
   for (auto* text : {&m.exit_argument, &m.return_value}) {
-    if (*text && ((*text)->find('\0') != std::string::npos || !json::accept(**text))) text->reset();
+    if (*text && !is_value(**text)) text->reset();
   }
   m.return_notes = fields.get<std::vector<std::string>>("return_notes");
   m.return_reason = fields.get<std::string>("return_reason");

@@ -119,7 +119,9 @@ Expected<Confine> decode_confine(std::string_view payload);
 Expected<Confined> decode_confined(std::string_view payload);
 Expected<Job> decode_job(std::string_view payload);
 Expected<Verdict> decode_verdict(std::string_view payload);
-Expected<Ended> decode_ended(std::string_view payload);
+/// A return value of more than `return_limit` bytes, or nested deeper than kMaxValueDepth, was not written by the runner and is left out.
+Expected<Ended> decode_ended(std::string_view payload, std::size_t return_limit);
+inline constexpr int kMaxValueDepth = 200;  ///< of the script's own JSON; readers of result.json recurse
 
 /// Blocking; sends the whole frame, descriptors with its first byte. EPIPE is an error, never a signal.
 Expected<void> send_frame(int socket, Type type, std::string_view payload, std::span<const int> fds = {});

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import threading
+import time
 
 import cases
 import harness
@@ -53,6 +54,8 @@ def not_a_file(podjail, kind):
 
             writer = threading.Thread(target=grow)
             writer.start()
+            while path.stat().st_size < 5 << 20:  # beyond max_script, so that the outcome doesn't hang on who runs when
+                time.sleep(0.001)
 
             def end():
                 stop.set()

@@ -122,7 +122,7 @@ RunnerEnd run_runner(const RunnerInput& input) {
     ::waitpid(pid, &end.status, 0);
   }
   if (said.size() > 8) {
-    if (auto ended = wire::decode_ended(std::string_view(said).substr(8))) end.ended = std::move(*ended);
+    if (auto ended = wire::decode_ended(std::string_view(said).substr(8), 64U << 20)) end.ended = std::move(*ended);
   }
   return end;
 }

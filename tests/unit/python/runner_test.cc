@@ -265,7 +265,11 @@ TEST_F(RunnerTest, SaysWhyThereIsNoReturnValue) {
   EXPECT_EQ(reason("def handler(p): return 'x' * 20_000_000\n"), "return_value_too_large");
   EXPECT_EQ(reason("handler = 5\n"), "not_callable");
   EXPECT_EQ(reason("exec('')\n"), "function_not_found");
-  EXPECT_EQ(reason("def handler(p): pass\n", "handler", "{'a'"), "payload_not_json");
+  for (const char* payload : {"{'a'", "", "[NaN]", "{} x"}) {  // and it never starts
+    const RunnerEnd end = call("print('ran')\ndef handler(p): pass\n", "handler", payload);
+    EXPECT_EQ(end.verdict.reason, "payload_not_json") << payload;
+    EXPECT_EQ(end.out, "");
+  }
   EXPECT_EQ(call("def handle_it(p): pass\n").verdict.reason, "function_not_found");
   EXPECT_EQ(call("import os\ndef handler(p): os._exit(0)\n").ended, std::nullopt);
 }

@@ -26,6 +26,17 @@ TEST(Ending, TheScriptsOwnEndDecides) {
   EXPECT_EQ(decide_ending(killed).reason, "SIGSEGV");
 }
 
+TEST(Ending, TheKernelsLimitSignalsAreTheLimits) {
+  Evidence e;
+  e.exit_signal = SIGXCPU;
+  EXPECT_EQ(decide_ending(e).status, Status::killed);
+  e.cpu_limit = Millis(1000);
+  EXPECT_EQ(decide_ending(e).reason, "limits.cpu");
+  e.exit_signal = SIGXFSZ;
+  e.file_size_limit = 1;
+  EXPECT_EQ(decide_ending(e).reason, "limits.file_size");
+}
+
 TEST(Ending, TheFirstCauseWinsOverEverythingLater) {
   Evidence e = exited(0);
   e.first = Cause{Status::timed_out, "limits.wall", "too long"};

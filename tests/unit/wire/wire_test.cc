@@ -55,7 +55,7 @@ TEST(Wire, EveryMessageComesBackAsItWasSent) {
   Ended ended;
   ended.exception = ExceptionClaim{"ValueError", "bad", "Traceback…", 3};
   ended.exit_argument = "123456789012345678901234567890";
-  const auto claim = decode_ended(encode(ended));
+  const auto claim = decode_ended(encode(ended), 100);
   ASSERT_TRUE(claim);
   EXPECT_EQ(claim->exception->line, 3);
   EXPECT_EQ(claim->exit_argument, ended.exit_argument);
@@ -70,12 +70,28 @@ TEST(Wire, WhatIsNoMessageIsRefusedAndNamed) {
   const auto wrong = decode_hello(R"({"python_version": 3, "error": ""})");
   ASSERT_FALSE(wrong);
   EXPECT_NE(wrong.error().message().find("python_version"), std::string::npos);
-  EXPECT_FALSE(decode_ended(std::string(100000, '[')));
+  EXPECT_FALSE(decode_ended(std::string(100000, '['), 100));
   EXPECT_FALSE(decode_confine("short"));
   std::string lying = encode(Confine{});
   lying[4] = '\xff';  // a count beyond the message
   lying[5] = '\xff';
   EXPECT_FALSE(decode_confine(lying));
+}
+
+TEST(Wire, AClaimedValueIsBoundedInSizeAndDepth) {
+  const auto value = [](const std::string& text, std::size_t limit) {
+    Ended ended;
+    ended.return_value = text;
+    return decode_ended(encode(ended), limit).value().return_value;
+  };
+  EXPECT_EQ(value("[1.5]", 5), "[1.5]");
+  EXPECT_FALSE(value("[1.5]", 4));
+  EXPECT_TRUE(value(std::string(200, '[') + std::string(200, ']'), 1000));
+  EXPECT_FALSE(value(std::string(201, '[') + std::string(201, ']'), 1000));
+  EXPECT_FALSE(value(std::string(500000, '['), 1 << 20));
+  Ended notes;
+  notes.return_notes.resize(300000);
+  EXPECT_FALSE(decode_ended(encode(notes), 100));
 }
 
 TEST(Wire, ReaderTakesFramesInAnyPieces) {
