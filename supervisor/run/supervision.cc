@@ -408,7 +408,7 @@ void Supervision::on_notification(std::uint32_t events) {
 
 void Supervision::tick() {
   const auto now = Monotonic::now();
-  if (now < next_tick_ || phase_ != Phase::running) return;
+  if (now < next_tick_ || phase_ != Phase::running || killing_) return;
   const Tree::Count count = tree_->count();
   const double cpu = count.cpu + tree_->reaped_user() + tree_->reaped_system();
   out_.usage.peak_memory = std::max(out_.usage.peak_memory, count.memory);

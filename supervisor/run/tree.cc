@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "sys/clock.h"
 #include "sys/proc_read.h"
 
 namespace podjail {
@@ -59,20 +60,22 @@ Tree::Count Tree::count() const {
 }
 
 std::uint64_t Tree::kill_all() {
-  constexpr int kMaxPasses = 50;  // a bomb forks while the list is read: go on at once, but let the loop have its turn
+  // A bomb forks while the list is read, so go on at once, but let the loop have its turn.
+  const auto until = Monotonic::now() + std::chrono::milliseconds(20);
   std::uint64_t fresh = 0;
   // Both at one blow, under the kernel's own lock, so that no fork slips in between: as PID 1 everybody but us is the tree's, else at least
   // what stayed in the root's process group.
   if (!none_left_) (void)::kill(::getpid() == 1 ? -1 : -root_, SIGKILL);
-  for (int pass = 0; pass < kMaxPasses; ++pass) {
+  while (Monotonic::now() < until) {
     const std::vector<pid_t> list = members();
     const std::set<pid_t> known(list.begin(), list.end());
     std::uint64_t found = 0;
     for (const pid_t pid : list) {
+      if (Monotonic::now() >= until) break;
       const auto pidfd = open_pidfd(pid);
       // The number may have been given anew between the list and the pidfd: what the pidfd holds must still have its parent in the tree.
       const auto status = read_proc_status(pid);
-      if (!pidfd || !status || (status->ppid != ::getpid() && !known.contains(status->ppid))) continue;
+      if (!pidfd || !status || status->state == 'Z' || (status->ppid != ::getpid() && !known.contains(status->ppid))) continue;
       if (!signal_pidfd(pidfd->get(), SIGKILL)) continue;
       if (killed_.insert(pid).second) ++found;
     }
@@ -83,10 +86,11 @@ std::uint64_t Tree::kill_all() {
 }
 
 std::optional<Reaped> Tree::reap() {
-  constexpr int kMaxPerTurn = 256;  // processes that fork and die can keep a reaper busy for ever
+  // Processes that fork and die can keep a reaper busy for ever.
+  const auto until = Monotonic::now() + std::chrono::milliseconds(20);
   std::optional<Reaped> root_end;
   more_ = true;
-  for (int i = 0; i < kMaxPerTurn; ++i) {
+  while (Monotonic::now() < until) {
     const auto reaped = reap_one(none_left_);
     if (!reaped) {
       more_ = false;

@@ -27,7 +27,7 @@ class Tree {
   /// SIGKILL to everything; how many processes got their first. Repeat until `empty()`: a fork may slip in between.
   std::uint64_t kill_all();
 
-  /// Takes the dead, a bounded number a call. Returns the root's end when it is among them.
+  /// Takes the dead, for at most 20 ms a call. Returns the root's end when it is among them.
   std::optional<Reaped> reap();
   [[nodiscard]] bool more_to_reap() const { return more_; }
   [[nodiscard]] bool empty() const { return none_left_; }

@@ -11,6 +11,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "sys/clock.h"
 #include "sys/fd.h"
 
 namespace podjail {
@@ -148,12 +149,18 @@ Expected<ProcStatus> read_proc_status(pid_t pid) {
 }
 
 std::vector<pid_t> descendants(pid_t root) {
+  // Processes that fork and die give the reader of /proc a new last entry for ever: what is seen in this time must do.
+  const auto until = Monotonic::now() + std::chrono::milliseconds(100);
   std::unordered_multimap<pid_t, pid_t> children;
-  for (const pid_t pid : numeric_entries("/proc")) {
-    const auto text = read_proc_file("/proc/" + std::to_string(pid) + "/stat");
+  const std::unique_ptr<DIR, CloseDir> folder(::opendir("/proc"));
+  while (const dirent* const entry = folder ? ::readdir(folder.get()) : nullptr) {
+    if (Monotonic::now() >= until) break;
+    const auto pid = numeric_name(entry->d_name);
+    if (!pid) continue;
+    const auto text = read_proc_file("/proc/" + std::to_string(*pid) + "/stat");
     if (!text) continue;  // gone meanwhile
     const auto fields = stat_fields(*text);
-    if (fields && fields->size() > 1) children.emplace(static_cast<pid_t>(number((*fields)[1])), pid);
+    if (fields && fields->size() > 1) children.emplace(static_cast<pid_t>(number((*fields)[1])), *pid);
   }
   std::vector<pid_t> found;
   std::vector<pid_t> open{root};

@@ -25,7 +25,8 @@ struct ProcStatus {
 Expected<ProcStatus> read_proc_status(pid_t pid);
 ProcStatus parse_proc_status(std::string_view text);
 
-/// Every process below `root` (not itself), by one pass over /proc; on a machine with many processes about 1 ms per 300.
+/// Every process below `root` (not itself), by one pass over /proc: about 1 ms per 300 processes of the machine, and at most 100 ms,
+/// whatever is missed by then.
 std::vector<pid_t> descendants(pid_t root);
 
 std::vector<pid_t> thread_ids(pid_t pid);
