@@ -5,6 +5,9 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck disable=SC2034
 python=/usr/bin/python3.11 # not `python3`: what that names on a PATH differs from machine to machine
 
+# Another clone of the same tree finds what this one compiled.
+export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=true
+
 say() { printf '\n== %s\n' "$*"; }
 die() {
   printf '%s: %s\n' "$(basename "$0")" "$*" >&2

@@ -97,8 +97,8 @@ StreamReport StreamCapture::finish() {
 
 LivePassage::LivePassage(int fd) : fd_(fd) {
   struct stat status {};
-  if (fd_ >= 0 && ::fstat(fd_, &status) != 0) fd_ = -1;
-  always_ready_ = fd_ >= 0 && S_ISREG(status.st_mode);
+  gone_ = fd_ < 0 || ::fstat(fd_, &status) != 0;
+  always_ready_ = !gone_ && S_ISREG(status.st_mode);
 }
 
 // O_NONBLOCK is a property of the open file that podjail shares with whoever started it, so it must not be set. poll(2) says when a pipe
@@ -116,7 +116,7 @@ std::size_t LivePassage::write_now(std::string_view bytes) {
     if (n < 0) {
       if (errno == EINTR) continue;
       if (errno != EAGAIN) {  // the reader went away: nothing more to pass on
-        fd_ = -1;
+        gone_ = true;
         return bytes.size();
       }
       break;
@@ -127,7 +127,7 @@ std::size_t LivePassage::write_now(std::string_view bytes) {
 }
 
 void LivePassage::pass(std::string_view bytes) {
-  if (fd_ < 0 || bytes.empty()) return;
+  if (gone_ || bytes.empty()) return;
   open_line_ = bytes.back() != '\n';
   flush();
   if (backlog_.empty()) bytes.remove_prefix(write_now(bytes));
@@ -138,7 +138,7 @@ void LivePassage::pass(std::string_view bytes) {
 
 void LivePassage::flush() {
   if (backlog_.empty()) return;
-  backlog_.erase(0, fd_ < 0 ? backlog_.size() : write_now(backlog_));
+  backlog_.erase(0, gone_ ? backlog_.size() : write_now(backlog_));
 }
 
 }  // namespace podjail

@@ -55,6 +55,7 @@ class LivePassage {
  private:
   std::size_t write_now(std::string_view bytes);
   int fd_;
+  bool gone_ = false;          ///< there is no reader, or no more
   bool always_ready_ = false;  ///< a regular file
   bool open_line_ = false;
   std::string backlog_;

@@ -476,6 +476,8 @@ void Supervision::death_before_verdict() {
 
 void Supervision::on_child_end(const Reaped& end) {
   ended_at_ = Monotonic::now();
+  wall_deadline_.reset();
+  phase_deadline_.reset();
   if (WIFSIGNALED(end.status)) {
     out_.evidence.exit_signal = WTERMSIG(end.status);
   } else {
