@@ -77,7 +77,7 @@ def test_a_forged_claim_cannot_spoil_the_record(podjail, value, notes):
     assert shown.code == 0
 
 
-@pytest.mark.claim("C-12")
+@pytest.mark.claim("C-17")
 def test_what_hides_in_a_locked_folder_counts(podjail):
     source = "import os\nos.mkdir('blind')\nos.chmod('blind', 0o300)\nfor i in range(40):\n    open(f'blind/{i}', 'wb').write(bytes(1 << 20))\n"
     podjail.run(source, sets={**RAW, "limits.scratch": "16Mi"}).expect("disk_exceeded", reason="limits.scratch")
@@ -126,7 +126,7 @@ def test_a_full_disk_costs_the_artifacts_and_not_the_record(podjail, binary):
     assert record["artifacts"] == {"files": [], "refused": [{"path": "big", "reason": "write_failed"}]}
 
 
-@pytest.mark.claim("C-16")
+@pytest.mark.claim("C-10")
 def test_processes_that_fork_and_die_do_not_hold_up_the_end(podjail):
     """Each chain is one living process that is another one every time one looks."""
     source = (
