@@ -18,6 +18,7 @@
 #include "isolation/verify.h"
 #include "result/write.h"
 #include "run/limits_watch.h"
+#include "run/signal_origin.h"
 #include "sys/files.h"
 #include "sys/seccomp_notify.h"
 
@@ -193,12 +194,8 @@ void Supervision::on_signal() {
   while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
     const int signal = static_cast<int>(info.ssi_signo);
     if (signal == SIGCHLD) continue;  // reaping is done every turn
-    // From outside: sent by a process that isn't in the jail (the kubelet's shows pid 0 in a pod), or by the terminal. What the kernel
-    // sends for a descriptor (F_SETOWN, F_SETSIG) has a positive si_code and can be made by the script.
-    const bool terminal = info.ssi_code == SI_KERNEL && signal != SIGTERM;
-    const bool by_process = info.ssi_code == SI_USER || info.ssi_code == SI_QUEUE || info.ssi_code == SI_TKILL;
     const auto sender = static_cast<pid_t>(info.ssi_pid);
-    if (!terminal && (!by_process || (sender > 0 && tree_->contains(sender)))) {
+    if (!came_from_outside(signal, info.ssi_code, sender > 0 && tree_->contains(sender))) {
       violations_.add("signal", signal_name(signal), "sent to the supervisor from within the jail", "ignored");
       continue;
     }
