@@ -7,8 +7,8 @@ import tempfile
 from pathlib import Path
 
 import harness
+import pod
 import pytest
-
 
 
 def built_folder():
@@ -20,6 +20,10 @@ def built_folder():
         if (harness.ROOT / "build" / preset / "podjail").exists():
             return harness.ROOT / "build" / preset
     raise pytest.UsageError(f"no podjail in build/{{{','.join(presets)}}}: run scripts/test, or set PODJAIL_BIN")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--pod", choices=("restricted", "unconfined"), help="run podjail as PID 1 of an emulated pod instead of on this machine (pod.py)")
 
 
 def pytest_configure(config):
@@ -49,8 +53,25 @@ def binary(base):
     return base / "bin/podjail"
 
 
+@pytest.fixture(scope="session")
+def make_pod(base, binary):
+    """make_pod("restricted"): the emulated pod of that name, the tests' folder its volume; skips where no runtime can be had."""
+    made = {}
+
+    def make(kind):
+        harness.need("runc", not pod.lacking(), pod.lacking())
+        if kind not in made:
+            made[kind] = pod.Pod(base, profile=kind == "restricted", read_only=[built_folder(), binary.parent])
+        return made[kind]
+
+    yield make
+    for each in made.values():
+        each.remove()
+
+
 @pytest.fixture
-def podjail(binary, base):
-    jail = harness.Podjail(binary, base)
+def podjail(binary, base, request):
+    kind = request.config.getoption("--pod")
+    jail = harness.Podjail(binary, base, pod=request.getfixturevalue("make_pod")(kind) if kind else None)
     yield jail
     jail.remove()

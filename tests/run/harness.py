@@ -203,10 +203,10 @@ class Outcome:
 
 
 class Podjail:
-    """One test's folder, owned by the ordinary user, and podjail within it."""
+    """One test's folder, owned by the ordinary user, and podjail within it: on this machine, or as PID 1 of `pod` (of pod.py)."""
 
-    def __init__(self, binary, base, uid=UID, gid=GID):
-        self.binary, self.uid, self.gid = binary, uid, gid
+    def __init__(self, binary, base, uid=UID, gid=GID, pod=None):
+        self.binary, self.uid, self.gid, self.pod = binary, uid, gid, pod
         self.dir = Path(tempfile.mkdtemp(dir=base))
         self.runs = 0
         self.running = []
@@ -242,10 +242,14 @@ class Podjail:
     def start(self, *argv, env=None, clean_env=None, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=None):
         """Starts podjail with these arguments. `env` adds to the environment (None removes), `clean_env` is the whole of it."""
         argv = [argument if isinstance(argument, bytes) else str(argument) for argument in argv]
-        clean = ["env", "-i", *(f"{k}={v}" for k, v in clean_env.items())] if clean_env is not None else []
-        command = [*as_user(self.uid, self.gid), *clean, str(self.binary), *argv]
+        command, environment = [str(self.binary), *argv], self.environment(env)
+        if self.pod:
+            command, environment = self.pod.command(command, environment if clean_env is None else clean_env, cwd or self.dir), None
+        else:
+            clean = ["env", "-i", *(f"{k}={v}" for k, v in clean_env.items())] if clean_env is not None else []
+            command = [*as_user(self.uid, self.gid), *clean, *command]
         process = subprocess.Popen(
-            command, stdin=stdin, stdout=stdout, stderr=stderr, env=self.environment(env), cwd=cwd or self.dir, start_new_session=True
+            command, stdin=stdin, stdout=stdout, stderr=stderr, env=environment, cwd=cwd or self.dir, start_new_session=True
         )
         process.started = time.monotonic()
         process.podjail_argv = ["podjail", *argv]

@@ -33,6 +33,9 @@ const Ground& ground();
 /// A policy that lists the ground's folder and no more, one process.
 Policy closed_policy();
 
+/// Whether the tests themselves run under a seccomp filter: a container runtime's profile.
+bool under_runtime_filter();
+
 /// Tries each row bare, jailed with a listener, and jailed without one.
 void expect_all(std::span<const Attack> attacks, const Policy& policy);
 
