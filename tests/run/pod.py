@@ -10,6 +10,7 @@ import itertools
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tarfile
 import tempfile
@@ -56,7 +57,7 @@ def bind(source, target, *options):
 @functools.cache
 def default_spec():
     """The OCI runtime specification that containerd writes for a container with its default seccomp profile. Starts a containerd of its own and ends it."""
-    with tempfile.TemporaryDirectory(prefix="podjail-ctr-") as name:
+    with tempfile.TemporaryDirectory(prefix="podjail-ctr-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         (folder / "image.tar").write_bytes(empty_image())
         (folder / "containerd.toml").write_text(
@@ -64,8 +65,11 @@ def default_spec():
             f'disabled_plugins = ["io.containerd.grpc.v1.cri"]\n[grpc]\naddress = "{folder}/socket"\n'
         )
         ctr = ["ctr", "--address", f"{folder}/socket"]
+        container = f"podjail-spec-{os.getpid()}"  # runc's state folder is every containerd's
         with (folder / "log").open("wb") as log:
-            daemon = subprocess.Popen(["containerd", "--config", folder / "containerd.toml"], stdout=log, stderr=log)
+            # In namespaces of its own, which end with it: its shims would become orphans that the tests adopt, its mounts would stay.
+            alone = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
+            daemon = subprocess.Popen([*alone, "containerd", "--config", folder / "containerd.toml"], stdout=log, stderr=log)
         try:
             deadline = time.monotonic() + 30
             while subprocess.run([*ctr, "version"], capture_output=True, timeout=10).returncode != 0:
@@ -78,15 +82,16 @@ def default_spec():
 
             call("images", "import", "--snapshotter", "native", f"{folder}/image.tar")
             mounts = [part for name in SYSTEM for part in ("--mount", f"type=bind,src=/{name},dst=/{name},options=rbind:ro")]
-            call("run", "--detach", "--snapshotter", "native", "--seccomp", "--null-io", *mounts, "podjail.test/empty:1", "spec", "/usr/bin/sleep", "60")
+            call("run", "--detach", "--snapshotter", "native", "--seccomp", "--null-io", *mounts, "podjail.test/empty:1", container, "/usr/bin/sleep", "60")
             try:
                 (written,) = (folder / "state").rglob("config.json")
                 return json.loads(written.read_text())
             finally:
-                call("task", "delete", "--force", "spec", check=False)
-                call("container", "delete", "spec", check=False)
+                call("task", "delete", "--force", container, check=False)
+                call("container", "delete", container, check=False)
         finally:
-            daemon.terminate()
+            for child in Path(f"/proc/{daemon.pid}/task/{daemon.pid}/children").read_text().split():
+                os.kill(int(child), signal.SIGKILL)  # the namespaces' init; unshare reaps it and ends
             daemon.wait(30)
 
 
