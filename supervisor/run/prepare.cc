@@ -212,10 +212,8 @@ std::expected<Prepared, Cause> prepare_run(const RunRequest& request, const Poli
   std::vector<std::string> guarded = {out};
   std::error_code no_file;
   if (std::filesystem::exists(request.policy, no_file) && !find_profile(request.policy)) guarded.push_back(request.policy);
-  for (const std::string& path : guarded) {
-    if (auto safe = refuse_writable(path, policy.filesystem.write); !safe)
-      return stop(Status::invalid_policy, "policy", safe.error().message());
-  }
+  if (auto safe = refuse_writable(guarded, policy.filesystem.write); !safe)
+    return stop(Status::invalid_policy, "policy", safe.error().message());
   const bool command = request.kind == RunRequest::Kind::command;
   prepared.cwd = request.workdir.value_or(prepared.scratch.work());
   std::error_code no_folder;

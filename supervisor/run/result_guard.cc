@@ -6,25 +6,49 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "sys/files.h"
+#include "run/mounts.h"
+#include "sys/proc_read.h"
 
 namespace podjail {
 
-Expected<void> refuse_writable(const std::string& path, std::span<const std::string> writable_roots) {
+namespace {
+
+Expected<std::filesystem::path> real_path(const std::string& path) {
   std::error_code error;
-  const std::filesystem::path real = std::filesystem::canonical(path, error);
+  std::filesystem::path real = std::filesystem::canonical(path, error);
   if (error) return fail("resolve", error.value(), path);
+  return real;
+}
+
+Expected<bool> has_parent(const std::filesystem::path& real, const struct stat& wanted) {
+  for (std::filesystem::path folder = real;; folder = folder.parent_path()) {
+    struct stat status {};
+    if (::stat(folder.c_str(), &status) != 0) return fail("stat", errno, folder.string());
+    if (status.st_dev == wanted.st_dev && status.st_ino == wanted.st_ino) return true;
+    if (folder == folder.root_path()) return false;
+  }
+}
+
+Expected<void> refuse_beneath(const std::string& root, const std::string& path, const Mounts& mounts) {
+  struct stat wanted {};
+  if (::stat(root.c_str(), &wanted) != 0) return {};
+  const std::string why = path + " lies beneath filesystem.write " + root;
+  const std::filesystem::path real = TRY(real_path(path));
+  if (TRY(has_parent(real, wanted))) return fail(why + ": the script could change it");
+  const auto point = mounts.find_within(TRY(real_path(root)).native(), real.native());
+  if (point) return fail(why + " by another mount of its volume, at " + *point + ": the script could change it");
+  return {};
+}
+
+}  // namespace
+
+Expected<void> refuse_writable(std::span<const std::string> paths, std::span<const std::string> writable_roots) {
+  if (writable_roots.empty()) return {};
+  const auto text = read_proc_file("/proc/self/mountinfo");
+  const auto mounts = text ? Mounts::parse(*text) : std::unexpected(text.error());
+  if (!mounts) return fail("can't tell what lies beneath filesystem.write: " + mounts.error().message());
   for (const std::string& root : writable_roots) {
-    struct stat wanted {};
-    if (::stat(root.c_str(), &wanted) != 0) continue;
-    for (std::filesystem::path folder = real;; folder = folder.parent_path()) {
-      struct stat status {};
-      if (::stat(folder.c_str(), &status) != 0) return fail("stat", errno, folder.string());
-      if (status.st_dev == wanted.st_dev && status.st_ino == wanted.st_ino) {
-        return fail(path + " lies beneath filesystem.write " + root + ": the script could change it");
-      }
-      if (folder == folder.root_path()) break;
-    }
+    for (const std::string& path : paths) TRY_VOID(refuse_beneath(root, path, *mounts));
   }
   return {};
 }

@@ -6,9 +6,10 @@
 
 namespace podjail {
 
-/// Refuses a `path` that lies beneath one of the folders that the script may write, compared by device and inode along its parents (a link
-/// or another spelling changes nothing). A folder that does not exist can't be reached. Errors: `path` and the root, for invalid_policy.
-Expected<void> refuse_writable(const std::string& path, std::span<const std::string> writable_roots);
+/// Refuses paths that lie beneath one of what the script may write: by device and inode along their parents (a link or another spelling
+/// changes nothing), and by the mounts (run/mounts.h), as one volume can be mounted twice. What does not exist can't be reached. Errors:
+/// the path and the root, for invalid_policy; also where it can't be told.
+Expected<void> refuse_writable(std::span<const std::string> paths, std::span<const std::string> writable_roots);
 
 /// Which entry of `folder` holds `path` (also where it is that entry): its name; "." where they are the same; empty where `path` lies
 /// elsewhere.
