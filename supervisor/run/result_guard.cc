@@ -10,7 +10,6 @@
 #include "sys/proc_read.h"
 
 namespace podjail {
-
 namespace {
 
 Expected<std::filesystem::path> real_path(const std::string& path) {
@@ -35,7 +34,9 @@ Expected<void> refuse_beneath(const std::string& root, const std::string& path, 
   const std::string why = path + " lies beneath filesystem.write " + root;
   const std::filesystem::path real = TRY(real_path(path));
   if (TRY(has_parent(real, wanted))) return fail(why + ": the script could change it");
-  const auto point = mounts.find_within(TRY(real_path(root)).native(), real.native());
+  const auto real_root = real_path(root);
+  if (!real_root && !S_ISDIR(wanted.st_mode)) return {};  // /dev/stdout and its kin may be a pipe
+  const auto point = mounts.find_within(TRY(real_root).native(), real.native());
   if (point) return fail(why + " by another mount of its volume, at " + *point + ": the script could change it");
   return {};
 }

@@ -144,26 +144,3 @@ def test_processes_that_fork_and_die_do_not_hold_up_the_end(podjail):
     sets = {"limits.wall": "1s", "limits.grace": "200ms", "filesystem.read": json.dumps(["/usr", "/lib", "/lib64", str(script.parent)])}
     outcome = podjail.exec("/usr/bin/python3.11", "-S", script, policy="agent", sets=sets).expect("timed_out", reason="limits.wall")
     assert outcome.result["usage"]["wall"] < 15
-
-
-@pytest.mark.claim("C-14")
-@pytest.mark.parametrize(
-    ("out", "writable", "status"),
-    [("run1", "data", "invalid_policy"), ("run1", "data/run1", "invalid_policy"), ("run1", "data/run2", "succeeded"), ("run1", "around", "invalid_policy")],
-)
-def test_a_volume_that_is_mounted_twice_is_told(podjail, binary, out, writable, status):
-    """/out is run1 of a volume; the policy opens the whole volume at another mount, a part of it, or a folder with such a mount in it."""
-    harness.need("root", os.geteuid() == 0, "needs root to mount")
-    script = podjail.write("script.py", "print(1)\n")
-    volume, data, mounted, around = (podjail.dir / name for name in ("volume", "data", "out", "around"))
-    for folder in (volume / "run1", volume / "run2", data, mounted, around / "sub"):
-        folder.mkdir(parents=True)
-    podjail.own(podjail.dir)
-    user = " ".join(map(str, harness.as_user(podjail.uid, podjail.gid)))
-    inside = (
-        f"mount --bind {volume}/{out} {mounted} && mount --bind {volume} {data} && mount --bind {volume} {around}/sub && "
-        f"{user} {binary} run --quiet --out {mounted} --set 'filesystem.write=[\"{podjail.dir}/{writable}\"]' {script}; code=$?; cat {mounted}/result.json; exit $code"
-    )
-    end = subprocess.run(["unshare", "-m", "sh", "-c", inside], env=podjail.environment(), capture_output=True, timeout=60)
-    record = json.loads(end.stdout[end.stdout.index(b"{") :])
-    assert (record["status"], end.returncode) == (status, harness.EXIT_CODES[status]), record["message"]

@@ -3,8 +3,10 @@
 import json
 import os
 import pty
+import subprocess
 import time
 
+import harness
 import pytest
 
 ARTIFACT = "import os\nopen(os.environ['PODJAIL_OUTPUT_DIR'] + '/plot.txt', 'w').write('1')\nprint('out')\n"
@@ -131,3 +133,44 @@ def test_on_a_terminal_lines_show_as_they_are_written(podjail):
     podjail.running.remove(process)
     os.close(master)
     assert process.returncode == 0
+
+
+# Of a volume: what is mounted where before the run, --out, and filesystem.write; `apart` where the script may have both.
+MOUNTED_TWICE = {
+    "twice": ({"vol/run1": "out", "vol": "data"}, "out", "data", False),
+    "twice_and_deeper": ({"vol": "data", "vol/run1": "up"}, "up/out", "data", False),
+    "beneath_the_root": ({"vol/run1": "out", "vol": "data/sub"}, "out", "data", False),
+    "beneath_the_root_by_its_other_name": ({"vol/run1": "out", "data": "name with\ttab", "vol": "data/sub"}, "out", "name with\ttab", False),
+    "of_the_volume_itself": ({"vol/run1": "out"}, "out", "vol", False),
+    "one_mount": ({}, "vol/run1", "vol", False),
+    "apart": ({"vol/run1": "out", "vol/run": "data"}, "out", "data", True),
+    "apart_beneath_the_root": ({"vol/run1": "out", "vol/run": "data/sub"}, "out", "data", True),
+    "hidden": ({"vol/run1": "out", "vol": "data", "vol/run": "data"}, "out", "data", True),
+}
+
+
+@pytest.mark.claim("C-14")
+@pytest.mark.parametrize("kind", MOUNTED_TWICE)
+def test_a_volume_that_is_mounted_twice_does_not_open_the_result(podjail, binary, kind):
+    harness.need("root", os.geteuid() == 0, "needs root to mount")
+    mounts, out, root, apart = MOUNTED_TWICE[kind]
+    for folder in ("vol/run1/out", "vol/run", "out", "up", "data/sub", "name with\ttab"):
+        (podjail.dir / folder).mkdir(parents=True, exist_ok=True)
+        podjail.own(podjail.dir / folder.split("/")[0])
+    root = podjail.dir / root
+    script = podjail.write("script.py", f"print('RAN')\nopen({str(root / 'mine')!r}, 'w').write('x')\n")
+    # As arguments: no quoting of what the paths hold.
+    run = [str(a) for a in (binary, "run", "--quiet", "--out", podjail.dir / out, "--set", f"filesystem.write={json.dumps([str(root)])}", script)]
+    pairs = [str(podjail.dir / path) for pair in mounts.items() for path in pair]
+    inside = 'n=$1; shift; while [ $n -gt 0 ]; do mount --bind "$1" "$2" || exit 99; shift 2; n=$((n - 1)); done; exec "$@"'
+    namespace = ["unshare", "-m", "sh", "-c", inside, "sh", str(len(mounts)), *pairs]
+    end = subprocess.run([*namespace, *harness.as_user(podjail.uid, podjail.gid), *run], env=podjail.environment(), capture_output=True, timeout=60)
+    where = podjail.dir / next((source for source, point in mounts.items() if point == out.split("/")[0]), out.split("/")[0])
+    outcome = harness.Outcome(run, end.returncode, end.stdout, end.stderr, 0, where.joinpath(*out.split("/")[1:]))
+    outcome.result = harness.strict_json((outcome.folder / "result.json").read_bytes())
+    harness.check_result(outcome.result, outcome.folder)
+    if apart:
+        assert outcome.expect("succeeded").out == b"RAN\n"
+    else:
+        assert f"lies beneath filesystem.write {root}" in outcome.expect("invalid_policy", reason="policy").result["message"]
+        assert outcome.out == b""
