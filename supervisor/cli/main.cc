@@ -31,7 +31,7 @@ namespace {
 struct Options {
   RunRequest request;
   std::string timeout;
-  std::string exit_code = "status", log_format = "text", log_level = "info", format = "text";
+  std::string input_mode = "copy", exit_code = "status", log_format = "text", log_level = "info", format = "text";
   bool quiet = false;
   std::vector<std::string> paths;
   std::string name;
@@ -169,6 +169,7 @@ int start(CLI::App& app, Options& o, RunRequest::Kind kind) {
   if (rest.front().empty()) return usage(std::string(what) + " is empty");
   o.request.kind = kind;
   o.request.argv = std::move(rest);
+  if (o.input_mode == "link") o.request.input_mode = RunRequest::InputMode::link;
   if (!o.timeout.empty()) {
     const auto timeout = parse_duration(o.timeout);
     if (!timeout || timeout->count() == 0)
@@ -229,6 +230,10 @@ int main_or_throw(int argc, char** argv) {
       ->envname("PODJAIL_FUNCTION");
   run->add_option("--payload", run_options.request.payload, "JSON file, or - for stdin")->envname("PODJAIL_PAYLOAD");
   run->add_option("--input", run_options.request.input, "The task's own folder, read-only")->envname("PODJAIL_INPUT");
+  run->add_option("--input-mode", run_options.input_mode, "What the work folder has of the input's files: copies, or links to them")
+      ->envname("PODJAIL_INPUT_MODE")
+      ->check(CLI::IsMember({"copy", "link"}))
+      ->capture_default_str();
 
   CLI::App* const exec = app.add_subcommand("exec", "The same jail for any command: podjail exec [options] -- COMMAND [ARG...]");
   add_run_options(*exec, exec_options);

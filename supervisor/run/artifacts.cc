@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <vector>
 
@@ -70,8 +71,8 @@ const char* kind_of(mode_t mode) {
 
 class Collector {
  public:
-  Collector(int output, int result_folder, const Policy::Limits& limits)
-      : output_(output), result_folder_(result_folder), limits_(limits) {}
+  Collector(int output, int result_folder, const Policy::Limits& limits, const LinkTargets& links)
+      : output_(output), result_folder_(result_folder), limits_(limits), links_(links) {}
 
   Expected<ArtifactReport> run() {
     std::vector<std::string> folders{""};
@@ -81,12 +82,18 @@ class Collector {
       TRY_VOID(walk(folder, folders));
     }
     std::ranges::sort(found_, {}, &Found::path);  // which ones fit the limits doesn't depend on the file system's order
-    for (const Found& file : found_) TRY_VOID(take(file.path, file.size));
+    for (const Found& file : found_) TRY_VOID(take(file));
     std::ranges::sort(report_.refused, {}, &ArtifactReport::Refused::path);
     return std::move(report_);
   }
 
  private:
+  struct Found {
+    std::string path;
+    std::uint64_t size = 0;
+    std::string target;  // of a link into the input: the file's absolute path
+  };
+
   void refuse(std::string_view path, const char* reason) { report_.refused.push_back({escaped(path), reason}); }
 
   Expected<void> walk(const std::string& folder, std::vector<std::string>& folders) {
@@ -117,18 +124,52 @@ class Collector {
         refuse(path, "path_too_long");
       } else if (S_ISDIR(status.st_mode)) {
         folders.push_back(path);
+      } else if (S_ISLNK(status.st_mode)) {
+        take_link(path);
       } else if (!S_ISREG(status.st_mode)) {
         refuse(path, kind_of(status.st_mode));
       } else if (status.st_nlink > 1) {
         refuse(path, "hard_link");
       } else {
-        found_.push_back({path, static_cast<std::uint64_t>(status.st_size)});
+        found_.push_back({path, static_cast<std::uint64_t>(status.st_size), {}});
       }
     }
     return {};
   }
 
-  Expected<void> take(const std::string& path, std::uint64_t size) {
+  // Nothing of the script's runs any more that could swap a part of the path; opening beneath the folder, without links, holds all the
+  // same.
+  void take_link(const std::string& path) {
+    std::error_code error;
+    const std::string real = links_.input == nullptr ? "" : std::filesystem::canonical(links_.output + "/" + path, error).string();
+    for (const std::string& folder : links_.folders) {
+      if (error || !real.starts_with(folder + "/")) continue;
+      const std::string within = real.substr(folder.size() + 1);
+      if (!links_.input->has_file(within)) continue;
+      auto file = open_at(AT_FDCWD, folder, O_PATH | O_DIRECTORY);
+      if (file) file = open_beneath(file->get(), within, O_RDONLY | O_NONBLOCK);
+      struct stat status {};
+      if (!file || ::fstat(file->get(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
+      found_.push_back({path, static_cast<std::uint64_t>(status.st_size), folder + "/" + within});
+      return;
+    }
+    refuse(path, kind_of(S_IFLNK));
+  }
+
+  Expected<Fd> open_source(const Found& file) {
+    if (!file.target.empty()) {
+      const std::size_t slash = file.target.rfind('/');
+      const Fd folder = TRY(open_at(AT_FDCWD, file.target.substr(0, slash), O_PATH | O_DIRECTORY));
+      return open_beneath(folder.get(), file.target.substr(slash + 1), O_RDONLY | O_NONBLOCK);
+    }
+    auto source = open_beneath(output_, file.path, O_RDONLY | O_NONBLOCK);
+    if (source || source.error().err != EACCES) return source;
+    (void)!::fchmodat(output_, file.path.c_str(), S_IRUSR | S_IWUSR, 0);
+    return open_beneath(output_, file.path, O_RDONLY | O_NONBLOCK);
+  }
+
+  Expected<void> take(const Found& file) {
+    const auto& [path, size, target] = file;
     if (report_.files.size() >= limits_.artifact_files) {
       refuse(path, "limits.artifact_files");
       return {};
@@ -138,11 +179,7 @@ class Collector {
       refuse(path, "limits.artifact_bytes");
       return {};
     }
-    auto source = open_beneath(output_, path, O_RDONLY | O_NONBLOCK);
-    if (!source && source.error().err == EACCES) {
-      (void)!::fchmodat(output_, path.c_str(), S_IRUSR | S_IWUSR, 0);
-      source = open_beneath(output_, path, O_RDONLY | O_NONBLOCK);
-    }
+    const auto source = open_source(file);
     struct stat status {};
     if (!source || ::fstat(source->get(), &status) != 0 || !S_ISREG(status.st_mode)) {
       refuse(path, "unreadable");
@@ -188,10 +225,7 @@ class Collector {
   int output_, result_folder_;
   Fd target_;  // artifacts/, made for the first file
   const Policy::Limits& limits_;
-  struct Found {
-    std::string path;
-    std::uint64_t size = 0;
-  };
+  const LinkTargets& links_;
   std::vector<Found> found_;
   ArtifactReport report_;
   std::uint64_t total_ = 0;
@@ -200,13 +234,13 @@ class Collector {
 
 }  // namespace
 
-Expected<ArtifactReport> collect_artifacts(int data_folder, int result_folder, const Policy::Limits& limits) {
+Expected<ArtifactReport> collect_artifacts(int data_folder, int result_folder, const Policy::Limits& limits, const LinkTargets& links) {
   for (const char* folder : {"work", "work/output"}) {
     // Whatever a chmod left. AT_SYMLINK_NOFOLLOW: glibc 2.36 does it by /proc/self/fd, and refuses a link.
     (void)!::fchmodat(data_folder, folder, S_IRWXU, AT_SYMLINK_NOFOLLOW);
   }
   const auto output = open_beneath(data_folder, "work/output", O_RDONLY | O_DIRECTORY);
-  if (output) return Collector(output->get(), result_folder, limits).run();
+  if (output) return Collector(output->get(), result_folder, limits, links).run();
   ArtifactReport report;
   if (output.error().err != ENOENT) report.refused.push_back({".", output.error().err == ELOOP ? "symlink" : "not_a_folder"});
   return report;

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 
@@ -12,6 +11,8 @@
 #include "isolation/seccomp_program.h"
 #include "policy/profiles.h"
 #include "run/environment.h"
+#include "run/held_signals.h"
+#include "run/lay_input.h"
 #include "run/result_guard.h"
 #include "sys/files.h"
 
@@ -62,34 +63,11 @@ Expected<JobItem> make_item(wire::Job job, std::string_view bytes) {
   return JobItem{std::move(job), TRY(sealed_memfd("podjail-script", bytes))};
 }
 
-// Top-level modules of the input folder, and each of its .py files as a job of its own: what can be imported is validated like the script.
-struct Neighbours {
+// The names by which the entries of the input folder can be imported.
+std::vector<std::string> local_modules(const InputTree& tree) {
   std::vector<std::string> modules;
-  std::vector<std::string> files;    ///< relative paths
-  std::vector<std::string> entries;  ///< absolute paths of the folder's own entries
-};
-
-Expected<Neighbours> find_neighbours(const std::string& input, const std::string& hidden) {
-  constexpr std::size_t kMaxFiles = 2000;
-  namespace fs = std::filesystem;
-  Neighbours found;
-  std::error_code error;
-  fs::recursive_directory_iterator entry(input, error);
-  for (const fs::recursive_directory_iterator end; !error && entry != end; entry.increment(error)) {
-    const fs::path& path = entry->path();
-    if (entry.depth() == 0 && path.filename() == hidden) {
-      entry.disable_recursion_pending();
-      continue;
-    }
-    if (entry.depth() == 0) found.entries.push_back(path.string());
-    if (entry.depth() == 0) found.modules.push_back(path.stem().string());
-    if (path.extension() != ".py" || !entry->is_regular_file(error) || error) continue;
-    found.files.push_back(path.lexically_relative(input).string());
-    if (found.files.size() > kMaxFiles) return fail("more than " + std::to_string(kMaxFiles) + " Python files in", 0, input);
-  }
-  if (error) return fail("read the input folder", error.value(), input);
-  std::sort(found.files.begin(), found.files.end());
-  return found;
+  for (const std::string& name : tree.top) modules.push_back(std::filesystem::path(name).stem().string());
+  return modules;
 }
 
 EnvironmentFacts environment_facts(const Scratch& scratch, const PodFacts& facts, const std::string& input, const std::string& run_id) {
@@ -122,6 +100,57 @@ void report_plan(Result& result, const Plan& plan) {
   }
 }
 
+// Each Python file of the input as a job of its own: what can be imported is validated like the script. -> path and bytes of each.
+std::expected<std::map<std::string, std::string>, Cause> add_neighbours(Prepared& prepared, const Policy& policy, const InputTree& tree,
+                                                                        const std::string& script_name,
+                                                                        const std::vector<std::string>& modules) {
+  constexpr std::size_t kMaxFiles = 2000;
+  std::map<std::string, std::string> validated;
+  for (const InputEntry& entry : tree.entries) {
+    if (!entry.python || entry.path == script_name) continue;
+    const auto source = open_within(tree.root.get(), entry.source, O_RDONLY | O_NONBLOCK);
+    auto bytes = source ? read_all(source->get(), policy.validation.max_script) : Expected<std::string>(std::unexpected(source.error()));
+    if (!bytes) return stop(Status::invalid_input, "input", entry.path + ": " + bytes.error().message());
+    if (validated.size() == kMaxFiles)
+      return stop(Status::invalid_input, "input", "more than " + std::to_string(kMaxFiles) + " Python files in " + tree.folder);
+    wire::Job job = make_job(policy, wire::Job::Mode::check, entry.path);
+    job.local_modules = modules;
+    auto item = make_item(std::move(job), *bytes);
+    if (!item) return setup_failed(item.error());
+    prepared.jobs.push_back(*std::move(item));
+    validated.emplace(entry.path, *std::move(bytes));
+  }
+  return validated;
+}
+
+// -> the names that can be imported from it. `hidden`: the entry that holds the result folder; what podjail writes is no part of the task.
+std::expected<std::vector<std::string>, Cause> add_input(Prepared& prepared, const RunRequest& request, const Policy& policy,
+                                                         const ScriptInput& script, const std::string& hidden, RunPaths& paths) {
+  if (hidden == ".") return stop(Status::invalid_input, "input", "--out and --input are the same folder: choose another --out");
+  paths.input_dir = *script.input_dir;
+  auto tree = read_input_tree(*script.input_dir, hidden);
+  if (!tree) return stop(Status::invalid_input, "input", tree.error().message());
+  if (!hidden.empty()) {
+    for (const std::string& name : tree->top) paths.input_entries.push_back(tree->folder + "/" + name);
+  }
+  if (request.input_mode == RunRequest::InputMode::copy) {
+    if (auto fits = check_input_fits(*tree, policy.limits); !fits) return stop(Status::invalid_input, "input", fits.error().message());
+  }
+  std::vector<std::string> modules = local_modules(*tree);
+  InputLayout layout{request.input_mode, script.name, {}, [] { return waiting_cancellation().has_value(); }};
+  if (policy.validation.enabled) {
+    auto validated = add_neighbours(prepared, policy, *tree, script.name, modules);
+    if (!validated) return std::unexpected(validated.error());
+    layout.validated = *std::move(validated);
+  }
+  if (auto laid = lay_input(*tree, prepared.scratch, layout); !laid) {
+    if (auto cancelled = waiting_cancellation()) return std::unexpected(*std::move(cancelled));
+    return setup_failed(laid.error());
+  }
+  prepared.input = *std::move(tree);
+  return modules;
+}
+
 std::expected<void, Cause> add_script(Prepared& prepared, const RunRequest& request, const Policy& policy, const std::string& out,
                                       Result& result, RunPaths& paths) {
   auto script = read_script(request, policy.validation.max_script);
@@ -135,41 +164,17 @@ std::expected<void, Cause> add_script(Prepared& prepared, const RunRequest& requ
 
   auto placed = prepared.scratch.place_script(script->name, script->bytes);
   if (!placed) return setup_failed(placed.error());
-  Neighbours neighbours;
+  std::vector<std::string> modules;
   if (script->input_dir) {
-    paths.input_dir = *script->input_dir;
-    // `--input . --out ./podjail-out`: what podjail writes is no part of the task.
-    const std::string hidden = entry_holding(*script->input_dir, out);
-    if (hidden == ".") return stop(Status::invalid_input, "input", "--out and --input are the same folder: choose another --out");
-    if (auto linked = prepared.scratch.link_input(*script->input_dir, script->name, hidden); !linked) {
-      return stop(Status::invalid_input, "input", linked.error().message());
-    }
-    auto found = find_neighbours(*script->input_dir, hidden);
-    if (!found) return stop(Status::invalid_input, "input", found.error().message());
-    if (!hidden.empty()) paths.input_entries = found->entries;
-    neighbours = *std::move(found);
-  }
-  if (policy.validation.enabled && script->input_dir) {
-    const auto input = open_at(AT_FDCWD, *script->input_dir, O_PATH | O_DIRECTORY);
-    if (!input) return stop(Status::invalid_input, "input", input.error().message());
-    for (const std::string& file : neighbours.files) {
-      if (file == script->name) continue;
-      const auto source = open_within(input->get(), file, O_RDONLY | O_NONBLOCK);
-      if (!source && source.error().err == EXDEV) continue;  // a link out of the folder: Landlock keeps the script from it as well
-      auto bytes = source ? read_all(source->get(), policy.validation.max_script) : Expected<std::string>(std::unexpected(source.error()));
-      if (!bytes) return stop(Status::invalid_input, "input", file + ": " + bytes.error().message());
-      wire::Job job = make_job(policy, wire::Job::Mode::check, file);
-      job.local_modules = neighbours.modules;
-      auto item = make_item(std::move(job), *bytes);
-      if (!item) return setup_failed(item.error());
-      prepared.jobs.push_back(*std::move(item));
-    }
+    auto added = add_input(prepared, request, policy, *script, entry_holding(*script->input_dir, out), paths);
+    if (!added) return std::unexpected(added.error());
+    modules = *std::move(added);
   }
   wire::Job job = make_job(policy, wire::Job::Mode::run, script->name);
   job.script_path = *placed;
   job.function = request.function;
   job.line_buffered = request.live && ::isatty(STDOUT_FILENO) == 1;
-  job.local_modules = neighbours.modules;
+  job.local_modules = std::move(modules);
   if (request.payload) {
     auto payload = read_payload(*request.payload);
     if (!payload) return stop(payload.error());
@@ -204,7 +209,7 @@ std::expected<void, Cause> add_command(Prepared& prepared, const RunRequest& req
 std::expected<Prepared, Cause> prepare_run(const RunRequest& request, const Policy& policy, const std::string& out, Result& result) {
   auto scratch = Scratch::make();
   if (!scratch) return setup_failed(scratch.error());
-  Prepared prepared{probe_pod(), {}, *std::move(scratch), {}, {}, {}, {}, {}, {}};
+  Prepared prepared{probe_pod(), {}, *std::move(scratch), {}, {}, {}, {}, {}, {}, {}};
   result.supervisor.kernel = prepared.facts.kernel;
   result.supervisor.landlock_abi = prepared.facts.landlock_abi;
   RunPaths paths;
@@ -236,7 +241,7 @@ std::expected<Prepared, Cause> prepare_run(const RunRequest& request, const Poli
 std::expected<Prepared, Cause> prepare_check(const Policy& policy, const std::vector<CheckText>& texts) {
   auto scratch = Scratch::make();
   if (!scratch) return setup_failed(scratch.error());
-  Prepared prepared{probe_pod(), {}, *std::move(scratch), {}, {}, {}, {}, {}, {}};
+  Prepared prepared{probe_pod(), {}, *std::move(scratch), {}, {}, {}, {}, {}, {}, {}};
   const auto runner = find_runner(policy.python.version);
   if (!runner) return stop(Status::internal_error, "runner_missing", runner.error().message());
   RunPaths paths;

@@ -7,6 +7,7 @@
 #include "isolation/plan.h"
 #include "run/ending.h"
 #include "run/find_runner.h"
+#include "run/input_tree.h"
 #include "run/request.h"
 #include "run/scratch.h"
 #include "run/script_input.h"
@@ -30,6 +31,7 @@ struct Prepared {
   std::string cwd;
   std::vector<JobItem> jobs;  ///< empty for a command
   Fd payload;                 ///< may be invalid
+  std::optional<InputTree> input;
 };
 
 /// From request, policy and script to what the child will be. Fills `result`'s sections as they become known (script, isolation, limits).

@@ -18,13 +18,14 @@ struct RunRequest {
   bool retry_interrupted = false;
   std::vector<std::string> argv;  ///< script: SCRIPT ("-": stdin, or a folder with __main__.py) ARG...; command: COMMAND ARG...
   std::optional<std::string> function;
-  std::optional<std::string> payload;                ///< a file, or "-"
-  std::optional<std::string> input;                  ///< --input DIR
-  bool pass_stdin = false;                           ///< --stdin
-  std::optional<std::string> workdir;                ///< exec
-  std::vector<std::string> env;                      ///< exec: K=V
-  std::optional<std::chrono::milliseconds> timeout;  ///< exec: replaces limits.wall
-  bool live = true;                                  ///< pass the script's streams on to podjail's own
+  std::optional<std::string> payload;                                ///< a file, or "-"
+  std::optional<std::string> input;                                  ///< --input DIR
+  enum class InputMode { copy, link } input_mode = InputMode::copy;  ///< --input-mode: what the work folder has of the input's files
+  bool pass_stdin = false;                                           ///< --stdin
+  std::optional<std::string> workdir;                                ///< exec
+  std::vector<std::string> env;                                      ///< exec: K=V
+  std::optional<std::chrono::milliseconds> timeout;                  ///< exec: replaces limits.wall
+  bool live = true;                                                  ///< pass the script's streams on to podjail's own
 };
 
 }  // namespace podjail

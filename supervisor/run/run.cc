@@ -5,12 +5,14 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 
 #include "isolation/supervisor_guard.h"
 #include "policy/parse.h"
 #include "result/store.h"
 #include "result/write.h"
 #include "run/artifacts.h"
+#include "run/held_signals.h"
 #include "run/hints.h"
 #include "run/prepare.h"
 #include "run/supervision.h"
@@ -135,12 +137,20 @@ class Attempt {
       if (const std::string hint = hint_for(result_, request_); !hint.empty()) result_.message += "; " + hint;
     }
     store_.restore_mode();
-    auto artifacts = collect_artifacts(prepared_->scratch.data_folder(), store_.folder(), policy_.limits);
+    auto artifacts = collect_artifacts(prepared_->scratch.data_folder(), store_.folder(), policy_.limits, link_targets());
     if (artifacts) {
       result_.artifacts = *std::move(artifacts);
     } else {
       result_.artifacts.refused.push_back({".", "write_failed"});
     }
+  }
+
+  [[nodiscard]] LinkTargets link_targets() const {
+    const Scratch& scratch = prepared_->scratch;
+    if (!prepared_->input) return {};
+    std::error_code error;
+    const std::string input = std::filesystem::canonical(prepared_->input->folder, error).string();
+    return {scratch.output(), {scratch.work(), scratch.task(), error ? prepared_->input->folder : input}, &*prepared_->input};
   }
 
   const RunRequest& request_;

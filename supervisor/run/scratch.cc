@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 
@@ -65,22 +64,6 @@ Expected<std::string> Scratch::place_script(const std::string& name, std::string
   Fd file = TRY(open_at(AT_FDCWD, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0444));
   TRY_VOID(write_all(file.get(), bytes));
   return path;
-}
-
-Expected<void> Scratch::link_input(const std::string& input, const std::string& script_name, const std::string& hidden) {
-  constexpr int kMaxEntries = 10000;  // each is two links
-  int entries = 0;
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry(input, error), end; !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (name == hidden) continue;
-    if (++entries > kMaxEntries) return fail("more than " + std::to_string(kMaxEntries) + " entries in", 0, input);
-    const std::string target = input + "/" + name;
-    if (name != script_name && ::symlink(target.c_str(), (task() + "/" + name).c_str()) != 0) return fail("link", errno, name);
-    if (name != "output" && ::symlink(target.c_str(), (work() + "/" + name).c_str()) != 0) return fail("link", errno, name);
-  }
-  if (error) return fail("read the input folder", error.value(), input);
-  return {};
 }
 
 Expected<void> Scratch::remove() {

@@ -14,7 +14,7 @@ namespace podjail {
 /// The run's own folders:
 ///   ROOT/          0700, podjail-<random>; removed at the end
 ///     data/        what the script may write: work/ (its current folder, with output/ inside), tmp/, home/
-///     task/        the script's read-only copy and links to the entries of --input, so that __file__ can be read and not written
+///     task/        the script's read-only copy beside the Python files of --input, so that __file__ can be read and not written
 class Scratch {
  public:
   /// In $PODJAIL_SCRATCH, else /podjail/scratch where that can be written (a pod's emptyDir), else $TMPDIR, else /tmp.
@@ -33,10 +33,6 @@ class Scratch {
 
   /// Lays the script's copy (mode 0444) into task/ and returns its path. `name` is a file name, no path.
   Expected<std::string> place_script(const std::string& name, std::string_view bytes);
-
-  /// Links every entry of `input` (absolute) into task/ and work/; left out are one that is called like the script, or like output/ in
-  /// work/, and `hidden` (may be empty).
-  Expected<void> link_input(const std::string& input, const std::string& script_name, const std::string& hidden);
 
   /// What the script may not find after the end: removes everything. Idempotent. Errors: the first thing that could not be removed.
   Expected<void> remove();

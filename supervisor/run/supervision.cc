@@ -17,6 +17,7 @@
 #include "base/units.h"
 #include "isolation/verify.h"
 #include "result/write.h"
+#include "run/held_signals.h"
 #include "run/limits_watch.h"
 #include "run/signal_origin.h"
 #include "sys/files.h"
@@ -59,13 +60,6 @@ Expected<Pair> pipe_to_us() {
   return pair;
 }
 
-sigset_t watched_signals() {
-  sigset_t watched;
-  ::sigemptyset(&watched);
-  for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT}) ::sigaddset(&watched, signal);
-  return watched;
-}
-
 std::string exit_text(int status) {
   if (WIFSIGNALED(status)) return "was killed by " + signal_name(WTERMSIG(status));
   return "ended with exit code " + std::to_string(WEXITSTATUS(status));
@@ -87,11 +81,6 @@ Supervision::Supervision(Prepared& prepared, const Policy& policy, StreamTargets
   out_.evidence.memory_limit = policy.limits.memory;
   out_.evidence.cpu_limit = policy.limits.cpu;
   out_.evidence.file_size_limit = policy.limits.file_size;
-}
-
-void hold_signals() {
-  const sigset_t watched = watched_signals();
-  ::sigprocmask(SIG_BLOCK, &watched, nullptr);
 }
 
 Expected<void> Supervision::watch_signals() {
@@ -199,12 +188,7 @@ void Supervision::on_signal() {
       violations_.add("signal", signal_name(signal), "sent to the supervisor from within the jail", "ignored");
       continue;
     }
-    const std::string name = signal_name(signal);
-    std::string reason = name;
-    std::transform(reason.begin(), reason.end(), reason.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    if (!out_.evidence.first) {
-      stop({Status::cancelled, reason, "podjail got " + name, true}, false, signal == SIGINT ? SIGINT : SIGTERM);
-    }
+    if (!out_.evidence.first) stop(cancellation(signal), false, signal == SIGINT ? SIGINT : SIGTERM);
   }
 }
 

@@ -27,10 +27,6 @@ struct StreamTargets {
   bool pass_stdin = false;
 };
 
-/// Blocks the signals that a run answers with an ending, so that one that comes while it is being prepared waits for the loop (and isn't
-/// dropped, as it would be for PID 1 without a handler).
-void hold_signals();
-
 /// What one supervised process tree left behind.
 struct Supervised {
   Evidence evidence;

@@ -2,7 +2,9 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/openat2.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -103,6 +105,34 @@ Expected<void> write_all(int fd, std::string_view bytes) {
     bytes.remove_prefix(static_cast<std::size_t>(n));
   }
   return {};
+}
+
+Expected<void> copy_contents(int from, int to, std::uint64_t limit, const std::function<bool()>& stop) {
+  struct stat status {};
+  if (::fstat(from, &status) != 0) return fail("stat", errno);
+  if (static_cast<std::uint64_t>(status.st_size) > limit) return fail("copy", EFBIG);
+  if (::ioctl(to, FICLONE, from) == 0) return {};
+  constexpr std::size_t kChunk = 64U << 20;
+  std::uint64_t copied = 0;
+  bool by_kernel = true;  // not across some file systems, nor for what says that it is empty (procfs, some FUSE)
+  std::vector<char> buffer;
+  while (true) {
+    if (copied != 0 && stop()) return fail("copy", ECANCELED);
+    ssize_t n = by_kernel ? ::copy_file_range(from, nullptr, to, nullptr, kChunk, 0) : 0;
+    if (by_kernel && (n < 0 ? errno != EINTR && errno != ENOSPC && errno != EIO : n == 0 && copied == 0)) {
+      by_kernel = false;
+      buffer.resize(1U << 20);
+    }
+    if (!by_kernel) {
+      n = ::read(from, buffer.data(), buffer.size());
+      if (n > 0) TRY_VOID(write_all(to, {buffer.data(), static_cast<std::size_t>(n)}));
+    }
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return fail("copy", errno);
+    if (n == 0) return {};
+    copied += static_cast<std::uint64_t>(n);
+    if (copied > limit) return fail("copy", EFBIG);
+  }
 }
 
 Expected<Fd> sealed_memfd(const char* name, std::string_view bytes) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,10 @@ Expected<Fd> open_within(int folder, const std::string& path, int flags);
 Expected<std::string> read_all(int fd, std::size_t limit);
 
 Expected<void> write_all(int fd, std::string_view bytes);
+
+/// Copies a regular file into an empty one: by reflink (FICLONE), else copy_file_range(2), else by reading and writing. Both offsets are at
+/// 0. `stop` is asked every 64 MiB; true: ECANCELED. EFBIG where there are more than `limit` bytes: it grew.
+Expected<void> copy_contents(int from, int to, std::uint64_t limit, const std::function<bool()>& stop);
 
 /// A memfd that holds `bytes` and is sealed against every change (F_SEAL_SEAL | SHRINK | GROW | WRITE), CLOEXEC, at offset 0.
 Expected<Fd> sealed_memfd(const char* name, std::string_view bytes);

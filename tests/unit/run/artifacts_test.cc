@@ -35,7 +35,7 @@ class Artifacts : public testing::Test {
   ArtifactReport collect() {
     const Fd data = open_at(AT_FDCWD, root_ + "/data", O_RDONLY | O_DIRECTORY).value();
     const Fd out = open_at(AT_FDCWD, root_ + "/out", O_RDONLY | O_DIRECTORY).value();
-    auto report = collect_artifacts(data.get(), out.get(), limits_);
+    auto report = collect_artifacts(data.get(), out.get(), limits_, links_);
     EXPECT_TRUE(report) << report.error().message();
     for (const auto& entry : report->refused) reasons_[entry.path] = entry.reason;
     return *report;
@@ -43,6 +43,7 @@ class Artifacts : public testing::Test {
 
   std::string root_;
   Policy::Limits limits_;
+  LinkTargets links_;
   std::map<std::string, std::string> reasons_;
 };
 
@@ -57,6 +58,29 @@ TEST_F(Artifacts, RegularFilesAreCopiedWithTheirHash) {
   EXPECT_EQ(report.files[1].sha256, sha256_hex("sku,n\n"));
   EXPECT_TRUE(report.refused.empty());
   EXPECT_EQ(fs::file_size(root_ + "/out/artifacts/reports/2024 q1/sales – été.csv"), 6U);
+}
+
+TEST_F(Artifacts, LinksToFilesOfTheInputAreTakenAsFiles) {
+  fs::create_directories(root_ + "/in/sub");
+  std::ofstream(root_ + "/in/sub/a.csv") << "given";
+  std::ofstream(root_ + "/in/hidden.json") << "not of the input";
+  std::ofstream(root_ + "/data/work/copy.csv") << "copied";
+  std::ofstream(root_ + "/data/work/own.csv") << "the script's own";
+  fs::create_symlink(root_ + "/in/sub/a.csv", output("a.csv"));
+  fs::create_symlink("../copy.csv", output("copy.csv"));
+  fs::create_symlink("../own.csv", output("own.csv"));
+  fs::create_symlink(root_ + "/in/hidden.json", output("hidden.json"));
+  fs::create_directory_symlink(root_ + "/in/sub", output("sub"));
+  InputTree input;
+  using Kind = InputEntry::Kind;
+  input.entries = {{.path = "copy.csv"}, {.kind = Kind::folder, .path = "sub"}, {.path = "sub/a.csv"}};
+  links_ = {root_ + "/data/work/output", {root_ + "/in", root_ + "/data/work"}, &input};
+  const ArtifactReport report = collect();
+  ASSERT_EQ(report.files.size(), 2U);
+  EXPECT_EQ(report.files[0].sha256, sha256_hex("given"));
+  EXPECT_EQ(report.files[1].sha256, sha256_hex("copied"));
+  EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(root_ + "/out/artifacts/a.csv")));
+  for (const char* refused : {"own.csv", "hidden.json", "sub"}) EXPECT_EQ(reasons_[refused], "symlink") << refused;
 }
 
 TEST_F(Artifacts, WhatIsNoPlainFileIsRefusedWithItsReason) {

@@ -46,6 +46,24 @@ TEST_F(Files, OpenBeneathFollowsNothingOut) {
   EXPECT_FALSE(open_beneath(folder_.get(), "/etc/passwd", O_RDONLY));
 }
 
+TEST_F(Files, ContentsAreCopiedToTheEnd) {
+  const std::string text(3U << 20, 'x');
+  const Fd from = sealed_memfd("test", text).value();
+  const Fd to = open_at(folder_.get(), "copy", O_RDWR | O_CREAT, 0600).value();
+  ASSERT_TRUE(copy_contents(from.get(), to.get(), text.size(), [] { return false; }));
+  ASSERT_EQ(::lseek(to.get(), 0, SEEK_SET), 0);
+  EXPECT_EQ(read_all(to.get(), text.size()).value(), text);
+  const Fd again = open_at(folder_.get(), "again", O_RDWR | O_CREAT, 0600).value();
+  EXPECT_EQ(copy_contents(from.get(), again.get(), text.size() - 1, [] { return false; }).error().err, EFBIG);
+}
+
+TEST_F(Files, ContentsOfAFileThatSaysItIsEmptyAreCopied) {
+  const Fd from = open_at(AT_FDCWD, "/proc/self/status", O_RDONLY).value();
+  const Fd to = open_at(folder_.get(), "copy", O_RDWR | O_CREAT, 0600).value();
+  ASSERT_TRUE(copy_contents(from.get(), to.get(), 1 << 20, [] { return false; }));
+  EXPECT_GT(fs::file_size(root_ + "/copy"), 100U);
+}
+
 TEST_F(Files, RemoveTreeTakesLockedAndDeepFoldersAndLeavesLinkTargets) {
   fs::create_directories(root_ + "/target");
   fs::create_directories(root_ + "/tree/locked/inside");
