@@ -15,7 +15,7 @@ std::optional<Cause> over_cpu(const Policy::Limits& limits, double seconds);
 std::optional<Cause> over_tasks(const Policy::Limits& limits, std::uint64_t processes, std::uint64_t threads);
 std::optional<Cause> over_scratch(const Policy::Limits& limits, const TreeSize& size);
 
-/// How long until the next look: as long as memory, filled at 2 GiB/s, or CPU time, used on all `cpus`, could not pass a limit; 5 to 100
+/// How long until the next look: as long as memory, filled at 8 GiB/s, or CPU time, used on all `cpus`, could not pass a limit; 5 to 100
 /// ms.
 std::chrono::milliseconds next_look(const Policy::Limits& limits, std::uint64_t memory, double cpu_seconds, int cpus);
 

@@ -33,8 +33,8 @@ TEST(LimitsWatch, LooksMoreOftenNearALimit) {
   Policy::Limits limits;
   EXPECT_EQ(next_look(limits, 0, 0, 1).count(), 100);
   limits.memory = 512U << 20;
-  EXPECT_EQ(next_look(limits, 10U << 20, 0, 1).count(), 100);
-  EXPECT_EQ(next_look(limits, 500U << 20, 0, 1).count(), 6);
+  EXPECT_EQ(next_look(limits, 32U << 20, 0, 1).count(), 60);
+  EXPECT_EQ(next_look(limits, 464U << 20, 0, 1).count(), 6);
   EXPECT_EQ(next_look(limits, 600U << 20, 0, 1).count(), 5);
   limits.cpu = Millis(1000);
   EXPECT_EQ(next_look(limits, 0, 0.98, 2).count(), 11);
