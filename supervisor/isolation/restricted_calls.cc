@@ -126,11 +126,17 @@ Rules guard_fcntl(pid_t) {
   return any_of(1, {F_SETOWN, F_SETOWN_EX, F_SETSIG, F_NOTIFY});
 }
 
-// ioctl: asking a terminal for its modes and size, what can be read, (non-)blocking and close-on-exec flags. Under `exec` also a pseudo
-// terminal of its own and sharing blocks between files. Never TIOCSTI and TIOCLINUX (typing into the terminal), FIOSETOWN and SIOCSPGRP (as
-// F_SETOWN).
+// renameat2: replacing or not, exchanging. Not RENAME_WHITEOUT, which makes a device node that Landlock (ABI 7) doesn't see.
+Rules allow_renameat2(const SeccompPlan&) {
+  return {{{4, RENAME_WHITEOUT, 0}}};
+}
+
+// ioctl: asking a terminal for its modes and size, what can be read or is to be sent, (non-)blocking and close-on-exec flags. Under `exec`
+// also a pseudo terminal of its own and sharing blocks between files. Never TIOCSTI and TIOCLINUX (typing into the terminal), FIOSETOWN and
+// SIOCSPGRP (as F_SETOWN).
+constexpr std::uint32_t kTcgets2 = 0x802c542a;  // TCGETS2, by which glibc 2.42 asks; <asm/termbits.h> and <termios.h> exclude each other
 Rules allow_ioctl(const SeccompPlan& plan) {
-  Rules rules = any_of(1, {TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIOCLEX, FIONCLEX});
+  Rules rules = any_of(1, {TCGETS, kTcgets2, TIOCGWINSZ, TIOCOUTQ, FIONREAD, FIONBIO, FIOCLEX, FIONCLEX});
   if (plan.base == Policy::SyscallBase::exec) {
     for (const CallRule& rule : any_of(1, {TCSETS, TCSETSW, TCSETSF, TCSBRK, TCFLSH, TIOCSWINSZ, TIOCGPTN, TIOCSPTLCK, TIOCGPTPEER,
                                            TIOCSCTTY, TIOCNOTTY, TIOCGPGRP, TIOCSPGRP, TIOCGSID, FICLONE, FICLONERANGE})) {
@@ -294,6 +300,7 @@ constexpr RestrictedCall kRestricted[] = {
     {"process_vm_readv", never, guard_first},
     {"process_vm_writev", never, guard_first},
     {"ptrace", never, guard_ptrace},
+    {"renameat2", allow_renameat2, nullptr},
     {"rt_sigqueueinfo", allow_first_self, guard_first},
     {"rt_tgsigqueueinfo", allow_first_self, guard_first},
     {"sched_setaffinity", allow_first_self, guard_first},

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <memory>
 
+#include "isolation/answered_calls.h"
 #include "isolation/seccomp_compile.h"
 #include "isolation/syscall_groups.h"
 
@@ -31,14 +32,16 @@ Expected<void> check_names(const std::vector<std::string>& names, const char* fi
   return {};
 }
 
-// Replaces every "not allowed" by a jump to `decision`, appended.
-void decide_at_the_end(std::vector<sock_filter>& program, std::span<const sock_filter> decision) {
+// Replaces every "not allowed" by a jump to the answered calls and then `decision`, appended.
+void decide_at_the_end(std::vector<sock_filter>& program, const SeccompPlan& plan, std::span<const sock_filter> decision) {
   const std::size_t start = program.size();
   for (std::size_t i = 0; i < start; ++i) {
     if (program[i].code == (BPF_RET | BPF_K) && program[i].k == kNotAllowed) {
       program[i] = BPF_STMT(BPF_JMP | BPF_JA, static_cast<std::uint32_t>(start - i - 1));
     }
   }
+  const std::vector<sock_filter> answered = answers(plan);
+  program.insert(program.end(), answered.begin(), answered.end());
   program.insert(program.end(), decision.begin(), decision.end());
 }
 
@@ -70,7 +73,7 @@ std::vector<sock_filter> with_listener(std::vector<sock_filter> program, const S
   std::vector<sock_filter> decision;
   if (!plan.count_tasks) decision = decide_tasks(plan, SECCOMP_RET_USER_NOTIF);
   decision.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF));
-  decide_at_the_end(program, decision);
+  decide_at_the_end(program, plan, decision);
   return program;
 }
 
@@ -87,7 +90,7 @@ std::vector<sock_filter> with_errnos(std::vector<sock_filter> program, const Sec
       BPF_STMT(BPF_RET | BPF_K, kEperm),
   };
   decision.insert(decision.end(), std::begin(errnos), std::end(errnos));
-  decide_at_the_end(program, decision);
+  decide_at_the_end(program, plan, decision);
   return program;
 }
 

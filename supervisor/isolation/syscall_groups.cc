@@ -18,14 +18,15 @@ constexpr const char* kFileMetadata[] = {
     "fstatfs",    "futimesat", "getxattr",   "getxattrat", "lchown", "lgetxattr", "listxattr", "listxattrat",  "llistxattr", "lstat",
     "newfstatat", "readlink",  "readlinkat", "stat",       "statfs", "statx",     "umask",     "utime",        "utimensat",  "utimes"};
 
-constexpr const char* kFileNames[] = {"chdir", "creat",   "fchdir",    "getcwd",   "getdents", "getdents64", "link",     "linkat",
-                                      "mkdir", "mkdirat", "open",      "openat",   "openat2",  "rename",     "renameat", "renameat2",
-                                      "rmdir", "symlink", "symlinkat", "truncate", "unlink",   "unlinkat"};
+constexpr const char* kFileNames[] = {"chdir",    "creat", "fchdir",  "getcwd",    "getdents", "getdents64", "link",
+                                      "linkat",   "mkdir", "mkdirat", "open",      "openat",   "openat2",    "rename",
+                                      "renameat", "rmdir", "symlink", "symlinkat", "truncate", "unlink",     "unlinkat"};
 
 constexpr const char* kIdentity[] = {"capget",  "getegid",   "geteuid",   "getgid", "getgroups", "getpgid", "getpgrp", "getpid",
                                      "getppid", "getresgid", "getresuid", "getsid", "gettid",    "getuid",  "setpgid", "setsid"};
 
-constexpr const char* kIdentityChange[] = {"setfsgid", "setfsuid", "setgid", "setregid", "setresgid", "setresuid", "setreuid", "setuid"};
+constexpr const char* kIdentityChange[] = {"capset",    "setfsgid",  "setfsuid", "setgid", "setregid",
+                                           "setresgid", "setresuid", "setreuid", "setuid"};
 
 constexpr const char* kLandlock[] = {"landlock_add_rule", "landlock_create_ruleset", "landlock_restrict_self"};
 
@@ -76,7 +77,9 @@ constexpr SyscallGroup kGroups[] = {
     {"file_watching", "names of files come and go in folders that Landlock keeps closed; build tools need it, scripts don't", in_exec,
      kFileWatching},
     {"identity", "asking who it is; sessions and groups within its own session", in_both, kIdentity},
-    {"identity_change", "programs that drop privileges; without capabilities the kernel refuses every change", in_exec, kIdentityChange},
+    {"identity_change",
+     "becoming who it is already, and dropping what it doesn't have; without capabilities the kernel refuses every change", in_both,
+     kIdentityChange},
     {"landlock", "restricting itself further; each rule is kernel memory that no limit counts", in_exec, kLandlock},
     {"memory", "its own address space", in_both, kMemory},
     {"memory_files",

@@ -10,7 +10,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::int64_t kShortest = 5, kLongest = 100;  // ms
-constexpr std::uint64_t kFillPerMs = 8U << 20;         // bytes; one core fills fresh huge pages at 3 to 4 GiB/s (memset), and there may be two
+constexpr std::uint64_t kFillPerMs = 8U << 20;         // bytes; one core fills fresh huge pages at 3 to 4 GiB/s, and there may be two
 constexpr std::uint64_t kFolders = 5;                  // data/'s own entries, which the script didn't make
 constexpr std::uint64_t kFolderBytes = kFolders * 4096;
 

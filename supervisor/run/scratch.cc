@@ -1,9 +1,11 @@
 #include "run/scratch.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 
@@ -49,6 +51,9 @@ Expected<Scratch> Scratch::make() {
   TRY_VOID(make_folder(folder.get(), name, 0700));
   Scratch scratch(std::move(folder), (parent == "/" ? "" : parent) + "/" + name, name);
   Fd root = TRY(open_at(scratch.parent_.get(), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+  // A volume under fsGroup has set-group-ID on its folders, and each new folder inherits it. What copies a folder's mode (shutil.copytree,
+  // cp -a) would then be refused (restricted_calls.cc).
+  if (::fchmod(root.get(), 0700) != 0) return fail("set mode", errno, scratch.root_);
   for (const char* below : {"data", "data/work", "data/work/output", "data/tmp", "data/home", "task"})
     TRY_VOID(make_folder(root.get(), below, 0700));
   scratch.data_ = TRY(open_at(root.get(), "data", O_RDONLY | O_DIRECTORY | O_NOFOLLOW));

@@ -15,11 +15,11 @@ LOOSE = {"validation.enabled": "false", "audit.action": '"off"'}
 
 def plain(podjail, script, args, stdin):
     """By plain python3, as the same user, in an empty folder and home of its own."""
-    for name in ("plain", "plain-home"):
+    for name in ("plain", "plain-home", "plain-tmp"):
         (podjail.dir / name).mkdir()
         podjail.own(podjail.dir / name)
     command = [*harness.as_user(), "env", "--default-signal", harness.PYTHON, script, *args]  # under nohup HUP would be ignored
-    env = podjail.environment({"HOME": str(podjail.dir / "plain-home")})
+    env = podjail.environment({"HOME": str(podjail.dir / "plain-home"), "TMPDIR": str(podjail.dir / "plain-tmp")})
     done = subprocess.run(command, input=stdin or b"", capture_output=True, cwd=podjail.dir / "plain", env=env, timeout=60)
     podjail.reap()  # what python3 itself leaves, such as multiprocessing's resource tracker, is none of podjail's
     return done
@@ -32,9 +32,9 @@ def normalised(text, name):
     return re.sub(r"(Ran \d+ tests? in )[\d.]+s", r"\1TIME", text)
 
 
-def compare(podjail, script, args=(), stdin=None, sets=None):
+def compare(podjail, script, args=(), stdin=None, sets=None, policy=None):
     reference = plain(podjail, script, args, stdin)
-    outcome = podjail.run(script, *args, input=stdin, sets=sets, options=())
+    outcome = podjail.run(script, *args, input=stdin, sets=sets, policy=policy)
     code, died = outcome.get("exit.code"), outcome.get("exit.signal")
     expected = (reference.returncode, None) if reference.returncode >= 0 else (None, signal.Signals(-reference.returncode).name)
     assert (code, died) == expected, outcome.describe()
@@ -80,11 +80,7 @@ SAME = [
 @pytest.mark.parametrize("case", SAME, ids=lambda case: case.name)
 def test_fidelity_case(podjail, case):
     script = podjail.write(case.script_name, case.source)
-    sets = dict(LOOSE)
-    for section, values in case.run["policy"].items():
-        for key, value in values.items():
-            sets[f"{section}.{key}"] = value
-    compare(podjail, script, case.run.get("argv", []), case.stdin, sets)
+    compare(podjail, script, case.run.get("argv", []), case.stdin, LOOSE, podjail.policy(case.run["policy"]))
 
 
 @pytest.mark.parametrize("script", sorted((cases.CASES / "legit").glob("*.py")), ids=lambda path: path.stem)
