@@ -16,6 +16,7 @@
 #include <iterator>
 
 #include "isolation/syscall_groups.h"
+#include "wire/runner_request.h"
 
 namespace podjail {
 namespace {
@@ -79,7 +80,7 @@ bool names_call(const std::vector<std::string>& names, std::string_view name) {
 }
 
 CallDecision denied(std::string_view what, std::string detail, int err = EPERM) {
-  return {.kind = CallDecision::Kind::deny, .err = err, .target = 0, .what = std::string(what), .detail = std::move(detail)};
+  return {.kind = CallDecision::Kind::deny, .err = err, .what = std::string(what), .detail = std::move(detail)};
 }
 
 // `pid` decides where it is one process or thread; 0 and below reach more than the tree.
@@ -120,6 +121,23 @@ CallDecision decide_new_task(std::string_view what, const seccomp_data& call, co
     decision.kind = Kind::new_process;
     decision.err = EAGAIN;
   }
+  return decision;
+}
+
+// What a process of the run asks podjail for; anything else of this call is denied.
+CallDecision decide_request(std::string_view what, const seccomp_data& call) {
+  CallDecision decision = denied(what, "");
+  if (low(call, 2) == wire::kOpenProcFile && low(call, 1) < wire::kProcFiles.size() && as_int(call, 3) >= 0 && as_int(call, 4) >= 0) {
+    decision.kind = CallDecision::Kind::proc_file;
+    decision.target = as_int(call, 3);
+    decision.thread = as_int(call, 4);
+    decision.cloexec = low(call, 5) != 0;
+  } else if (low(call, 2) == wire::kClaimSharedMemory && as_int(call, 1) >= 0) {
+    decision.kind = CallDecision::Kind::claim;
+  } else {
+    return decision;
+  }
+  decision.file = low(call, 1);
   return decision;
 }
 
@@ -165,6 +183,8 @@ CallDecision decide_call(const seccomp_data& call, const SeccompPlan& plan) {
       const std::string detail = "pid " + std::to_string(as_int(call, 0));
       return plan.base == Policy::SyscallBase::exec ? by_target(name, as_int(call, 0), detail) : denied(name, detail);
     }
+    case SYS_pidfd_getfd:
+      return decide_request(name, call);
     case SYS_ptrace:
       return denied(name, "pid " + std::to_string(as_int(call, 1)));
     case SYS_process_vm_readv:

@@ -2,6 +2,7 @@
 #include <linux/seccomp.h>
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 
 #include "isolation/plan.h"
@@ -15,9 +16,13 @@ struct CallDecision {
     new_process,  ///< clone/fork/vfork without CLONE_THREAD: the supervisor counts, then CONTINUE or `err`
     new_thread,   ///< clone with CLONE_THREAD: likewise
     target,       ///< CONTINUE if `target` (a PID or TID in a register) belongs to the tree, else deny with `err`
+    proc_file,    ///< wire::kOpenProcFile: give the descriptor of `file` of `target` (0: the caller itself), if it belongs to the tree
+    claim,        ///< wire::kClaimSharedMemory: note the caller's descriptor `file`, answer 0
   } kind = Kind::deny;
   int err = 0;
-  pid_t target = 0;
+  pid_t target = 0, thread = 0;
+  std::uint32_t file = 0;
+  bool cloexec = false;
   std::string what;    ///< the kernel's name of the call: "socket"; "syscall_463" where there is none
   std::string detail;  ///< salient arguments: "AF_INET, SOCK_STREAM", "pid 1, SIGTERM"; may be empty
 };

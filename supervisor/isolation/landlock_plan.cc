@@ -11,6 +11,7 @@ constexpr std::uint64_t kRead = kReadFile | kReadDir;
 // Everything but executing, devices and sockets.
 constexpr std::uint64_t kWrite =
     kRead | kWriteFile | kTruncate | kRemoveFile | kRemoveDir | kMakeReg | kMakeDir | kMakeSym | kMakeFifo | kRefer;
+constexpr std::uint64_t kSharedMemory = kReadFile | kWriteFile | kTruncate | kRemoveFile | kMakeReg;
 constexpr std::uint64_t kRun = kExecute | kReadFile;  // execve(2) opens the file for reading, too
 
 // The ELF interpreters of glibc and musl: the kernel opens them with the right to execute when it starts a dynamic program.
@@ -88,8 +89,9 @@ void plan_landlock_filesystem(const LayerInput& input, Plan& plan, LayerPlan& li
   add(landlock, "/dev/full", kReadFile | kWriteFile | kIoctlDev, kOptional);
   add(landlock, "/dev/random", kReadFile, kOptional);
   add(landlock, "/dev/urandom", kReadFile, kOptional);
-  // sem_open(3) and shm_open(3) of multiprocessing.
-  if (many_processes(policy)) add(landlock, "/dev/shm", kWrite, kOptional);
+  // sem_open(3) and shm_open(3), which locks and pools of threads need as well. Not to be listed: what others have there has names that
+  // can't be guessed (multiprocessing's are random).
+  if (policy.limits.processes != 1U || policy.limits.threads != 1U) add(landlock, "/dev/shm", kSharedMemory, kOptional);
 
   const bool executes = !paths.runner.empty() || many_processes(policy) || !policy.filesystem.execute.empty();
   if (executes) {

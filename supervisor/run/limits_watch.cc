@@ -61,7 +61,7 @@ milliseconds next_look(const Policy::Limits& limits, std::uint64_t memory, doubl
   return milliseconds(std::clamp(wait, kShortest, kLongest));
 }
 
-Monotonic::time_point next_scratch_look(Monotonic::time_point started, Monotonic::time_point ended) {
+Monotonic::time_point next_slow_look(Monotonic::time_point started, Monotonic::time_point ended) {
   return ended + std::max<Monotonic::duration>(20 * (ended - started), milliseconds(50));
 }
 

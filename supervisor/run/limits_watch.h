@@ -19,8 +19,9 @@ std::optional<Cause> over_scratch(const Policy::Limits& limits, const TreeSize& 
 /// ms.
 std::chrono::milliseconds next_look(const Policy::Limits& limits, std::uint64_t memory, double cpu_seconds, int cpus);
 
-/// The scratch folder costs a walk: at most a twentieth of the time goes into it, and no more than 20 looks a second.
-Monotonic::time_point next_scratch_look(Monotonic::time_point started, Monotonic::time_point ended);
+/// For what is slow (the scratch folder is walked, page tables are): at most a twentieth of the time goes into it, and no more than 20
+/// looks a second.
+Monotonic::time_point next_slow_look(Monotonic::time_point started, Monotonic::time_point ended);
 
 /// Stops counting a little beyond the limits.
 TreeSize measure_scratch(int data_folder, const Policy::Limits& limits, bool at_the_end);

@@ -1,10 +1,14 @@
 #include "run/notify.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
-#include "sys/seccomp_notify.h"
+#include "sys/files.h"
+#include "sys/proc_read.h"
+#include "wire/runner_request.h"
 
 namespace podjail {
 namespace {
@@ -60,8 +64,32 @@ NotifyHandler::Answer NotifyHandler::answer(const CallDecision& decision, pid_t 
       return new_thread();
     case CallDecision::Kind::target:
       return {tree_.contains(decision.target) ? 0 : decision.err, {}};
+    case CallDecision::Kind::proc_file:
+    case CallDecision::Kind::claim:
+      break;  // handle() gives or takes; nothing is continued
   }
   return {EPERM, {}};
+}
+
+// -> 0 where it was answered, else the errno to answer.
+int NotifyHandler::give_proc_file(const CallDecision& decision, const Notification& notification) {
+  const auto caller = read_proc_status(decision.target == 0 ? notification.tid : decision.target);
+  if (!caller || !notify_id_valid(listener_.get(), notification.id)) return ESRCH;
+  // The folder is opened first: should the number be given anew, what is opened in it is still this process, or nothing.
+  const auto process = open_proc(caller->tgid, decision.thread == 0 ? "." : "task/" + std::to_string(decision.thread));
+  if (!process) return process.error().err;
+  if (decision.target != 0 && !tree_.contains(caller->tgid)) return EACCES;
+  const auto file = open_at(process->get(), std::string(wire::kProcFiles[decision.file]), O_RDONLY | O_NONBLOCK);
+  if (!file) return file.error().err;
+  const auto given = notify_give(listener_.get(), notification.id, file->get(), decision.cloexec);
+  return given ? 0 : given.error().err == EMFILE ? EMFILE : EACCES;
+}
+
+int NotifyHandler::take_claim(const CallDecision& decision, const Notification& notification) {
+  const auto caller = read_proc_status(notification.tid);
+  if (caller && notify_id_valid(listener_.get(), notification.id)) shared_memory_.claim(caller->tgid, static_cast<int>(decision.file));
+  (void)notify_succeed(listener_.get(), notification.id);
+  return 0;
 }
 
 std::optional<Cause> NotifyHandler::handle() {
@@ -71,6 +99,12 @@ std::optional<Cause> NotifyHandler::handle() {
     const auto state = notify_receive(listener_.get(), notification);
     if (!state || *state != NotifyState::one) break;
     const CallDecision decision = decide_call(notification.data, plan_);
+    using Kind = CallDecision::Kind;
+    if (decision.kind == Kind::proc_file || decision.kind == Kind::claim) {
+      const int err = decision.kind == Kind::claim ? take_claim(decision, notification) : give_proc_file(decision, notification);
+      if (err != 0) (void)notify_deny(listener_.get(), notification.id, err);
+      continue;
+    }
     Answer given = answer(decision, notification.tid);
     if (given.err == 0) {
       (void)notify_continue(listener_.get(), notification.id);  // a caller that died needs no answer

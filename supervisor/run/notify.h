@@ -7,20 +7,28 @@
 #include "isolation/plan.h"
 #include "policy/policy.h"
 #include "run/ending.h"
+#include "run/shared_memory.h"
 #include "run/tree.h"
 #include "run/violations.h"
 #include "sys/fd.h"
+#include "sys/seccomp_notify.h"
 
 namespace podjail {
 
 /// Answers the calls that the filter sends to the supervisor: denied ones get their errno and are recorded, clones are counted, signals to
-/// a PID are let through where it is in the tree.
+/// a PID are let through where it is in the tree, and what wire/runner_request.h lists is given.
 class NotifyHandler {
  public:
   static constexpr int kMaxPerTurn = 64;  ///< so that a flood of denied calls can't starve timers and signals
 
-  NotifyHandler(Fd listener, SeccompPlan plan, const Policy::Limits& limits, Tree& tree, ViolationLog& violations)
-      : listener_(std::move(listener)), plan_(std::move(plan)), limits_(limits), tree_(tree), violations_(violations) {}
+  NotifyHandler(Fd listener, SeccompPlan plan, const Policy::Limits& limits, Tree& tree, SharedMemory& shared_memory,
+                ViolationLog& violations)
+      : listener_(std::move(listener)),
+        plan_(std::move(plan)),
+        limits_(limits),
+        tree_(tree),
+        shared_memory_(shared_memory),
+        violations_(violations) {}
 
   [[nodiscard]] int fd() const { return listener_.get(); }
 
@@ -41,11 +49,14 @@ class NotifyHandler {
   Answer answer(const CallDecision& decision, pid_t caller);
   Answer new_process(pid_t caller);
   Answer new_thread();
+  int give_proc_file(const CallDecision& decision, const Notification& notification);
+  int take_claim(const CallDecision& decision, const Notification& notification);
 
   Fd listener_;
   SeccompPlan plan_;
   Policy::Limits limits_;
   Tree& tree_;
+  SharedMemory& shared_memory_;
   ViolationLog& violations_;
   bool frozen_ = false;
   std::uint64_t counted_processes_ = 0;  ///< at the last look at /proc, plus what was granted since

@@ -157,6 +157,7 @@ Expected<void> Supervision::start() {
     spec.program = prepared_.plan.seccomp.on ? &program_ : nullptr;
     spec.landlock_probe = prepared_.plan.landlock.on ? landlock_probe_ : "";
   }
+  shared_memory_.emplace();
   forked_at_ = step_at_ = Monotonic::now();
   child_ = TRY(spawn(spec));
   const SeccompPlan& seccomp = prepared_.plan.seccomp;
@@ -251,7 +252,7 @@ Expected<void> Supervision::handle_confined(wire::Frame& frame) {
   }
   out_.layers = *std::move(layers);
   if (!frame.fds.empty()) {
-    notify_.emplace(std::move(frame.fds.front()), prepared_.plan.seccomp, policy_.limits, *tree_, violations_);
+    notify_.emplace(std::move(frame.fds.front()), prepared_.plan.seccomp, policy_.limits, *tree_, *shared_memory_, violations_);
     notify_wake_synchronously(notify_->fd());
     TRY_VOID(loop_->add(notify_->fd(), EPOLLIN, [this](std::uint32_t events) { on_notification(events); }));
   }
@@ -330,7 +331,7 @@ void Supervision::say_go() {
   go_at_ = Monotonic::now();
   violations_.start(go_at_);
   if (policy_.limits.wall) wall_deadline_ = go_at_ + *policy_.limits.wall;
-  next_tick_ = next_scratch_ = go_at_;
+  next_tick_ = next_scratch_ = next_shared_ = go_at_;
   if (auto sent = wire::send_frame(control_.get(), wire::Type::go, ""); !sent) {
     return stop({Status::internal_error, "setup", sent.error().message(), true}, true);
   }
@@ -387,15 +388,31 @@ void Supervision::on_notification(std::uint32_t events) {
   if (auto cause = notify_->handle()) stop(*std::move(cause), true);
 }
 
+// Shared memory counts once, and also what has a name in /dev/shm and is mapped by nobody. The exact sum is slow: only where the quick one,
+// which counts shared memory for each of its processes, would end the run.
+std::uint64_t Supervision::memory_of(const Tree::Count& count) {
+  if (shared_memory_->changed()) shared_memory_->look(tree_->members());
+  const std::uint64_t named = shared_memory_->bytes();
+  const std::uint64_t quick = count.private_memory + count.shared_memory + named;
+  if (!over_memory(policy_.limits, quick) || (count.processes < 2 && named == 0)) return quick;
+  const std::uint64_t least = count.private_memory + named;
+  const auto before = Monotonic::now();
+  if (over_memory(policy_.limits, least) || before < next_shared_) return least;
+  const std::uint64_t exact = least + tree_->shared_memory_once();
+  next_shared_ = next_slow_look(before, Monotonic::now());
+  return exact;
+}
+
 void Supervision::tick() {
   const auto now = Monotonic::now();
   if (now < next_tick_ || phase_ != Phase::running || killing_) return;
   const Tree::Count count = tree_->count();
+  const std::uint64_t memory = memory_of(count);
   const double cpu = count.cpu + tree_->reaped_user() + tree_->reaped_system();
-  out_.usage.peak_memory = std::max(out_.usage.peak_memory, count.memory);
+  out_.usage.peak_memory = std::max(out_.usage.peak_memory, memory);
   out_.usage.peak_threads = std::max(out_.usage.peak_threads, count.threads);
   out_.usage.peak_processes = std::max(out_.usage.peak_processes, count.processes);
-  if (auto cause = over_memory(policy_.limits, count.memory)) stop(*std::move(cause), true);
+  if (auto cause = over_memory(policy_.limits, memory)) stop(*std::move(cause), true);
   if (auto cause = over_cpu(policy_.limits, cpu)) stop(*std::move(cause), false);
   if (!notify_ || !prepared_.plan.seccomp.count_tasks) {
     if (auto cause = over_tasks(policy_.limits, count.processes, count.threads)) stop(*std::move(cause), true);
@@ -404,9 +421,9 @@ void Supervision::tick() {
     const TreeSize size = measure_scratch(prepared_.scratch.data_folder(), policy_.limits, false);
     out_.usage.scratch_bytes = std::max(out_.usage.scratch_bytes, size.bytes);
     if (auto cause = over_scratch(policy_.limits, size)) stop(*std::move(cause), true);
-    next_scratch_ = next_scratch_look(now, Monotonic::now());
+    next_scratch_ = next_slow_look(now, Monotonic::now());
   }
-  next_tick_ = now + next_look(policy_.limits, count.memory, cpu, prepared_.facts.cpus);
+  next_tick_ = now + next_look(policy_.limits, memory, cpu, prepared_.facts.cpus);
 }
 
 // --- ending ----------------------------------------------------------------------------------------------------------------------
@@ -528,6 +545,7 @@ Supervised Supervision::finish(const std::function<Expected<void>()>& started) {
     if (give_up_ && Monotonic::now() >= *give_up_) break;
   }
   out_.unkillable = !tree_->empty();
+  shared_memory_->remove();
   if (go_at_ != Monotonic::time_point{}) {
     out_.usage.wall = seconds_since(go_at_, ended_at_ == Monotonic::time_point{} ? Monotonic::now() : ended_at_);
     out_.timings["run"] = out_.usage.wall;

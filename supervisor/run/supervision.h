@@ -86,6 +86,7 @@ class Supervision {
   void stop(Cause cause, bool at_once, int signal = SIGTERM);
   void kill_tree();
   void tick();
+  std::uint64_t memory_of(const Tree::Count& count);
   void check_deadlines();
   [[nodiscard]] Monotonic::time_point next_deadline() const;
   void close_source(Fd& fd);
@@ -100,6 +101,7 @@ class Supervision {
   Phase phase_ = Phase::starting;
   std::optional<Loop> loop_;
   std::optional<Tree> tree_;
+  std::optional<SharedMemory> shared_memory_;
   std::optional<NotifyHandler> notify_;
   std::optional<StdinRelay> stdin_relay_;
   ViolationLog violations_;
@@ -116,7 +118,7 @@ class Supervision {
   int reports_ = 0;
   bool root_ended_ = false, killing_ = false, draining_ = false;
   std::optional<Monotonic::time_point> phase_deadline_, wall_deadline_, kill_deadline_, give_up_;
-  Monotonic::time_point next_tick_, next_scratch_, forked_at_, step_at_, go_at_, ended_at_;
+  Monotonic::time_point next_tick_, next_scratch_, next_shared_, forked_at_, step_at_, go_at_, ended_at_;
   Supervised out_;
 };
 

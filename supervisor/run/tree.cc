@@ -53,8 +53,17 @@ Tree::Count Tree::count() const {
     }
     ++total.processes;
     total.threads += static_cast<std::uint64_t>(threads);
-    total.memory += status->rss_anon + status->rss_shmem + status->vm_swap + status->vm_pte;
+    total.private_memory += status->rss_anon + status->vm_swap + status->vm_pte;
+    total.shared_memory += status->rss_shmem;
     if (const auto cpu = read_cpu_times(pid)) total.cpu += static_cast<double>(cpu->user_ns + cpu->system_ns) / 1e9;
+  }
+  return total;
+}
+
+std::uint64_t Tree::shared_memory_once() const {
+  std::uint64_t total = 0;
+  for (const pid_t pid : members()) {
+    if (const auto smaps = read_proc_file("/proc/" + std::to_string(pid) + "/smaps")) total += parse_shared_pss(*smaps);
   }
   return total;
 }

@@ -19,10 +19,16 @@ class Tree {
 
   [[nodiscard]] bool contains(pid_t id) const;  ///< a PID or a TID of it
   struct Count {
-    std::uint64_t processes = 0, threads = 0, memory = 0;  ///< memory: anonymous + shmem + swapped, bytes
-    double cpu = 0;                                        ///< seconds, living processes and the children they waited for
+    std::uint64_t processes = 0, threads = 0;
+    std::uint64_t private_memory = 0;  ///< bytes: anonymous, swapped, page tables
+    std::uint64_t shared_memory = 0;   ///< bytes of shmem, counted for each process that maps it
+    double cpu = 0;                    ///< seconds, living processes and the children they waited for
   };
   [[nodiscard]] Count count() const;  ///< the living; zombies are not counted
+
+  /// Bytes of shared memory without a name in /dev/shm, each counted once; slow (parse_shared_pss).
+  [[nodiscard]] std::uint64_t shared_memory_once() const;
+  [[nodiscard]] std::vector<pid_t> members() const;  ///< zombies too
 
   /// SIGKILL to everything; how many processes got their first. Repeat until `empty()`: a fork may slip in between.
   std::uint64_t kill_all();
@@ -36,7 +42,6 @@ class Tree {
   [[nodiscard]] std::uint64_t peak_rss() const { return peak_rss_; }  ///< of the largest reaped process, bytes
 
  private:
-  [[nodiscard]] std::vector<pid_t> members() const;
   pid_t root_;
   bool single_, none_left_ = false, more_ = false;
   double user_ = 0, system_ = 0;

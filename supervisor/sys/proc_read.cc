@@ -2,6 +2,8 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,7 +19,7 @@
 namespace podjail {
 namespace {
 
-constexpr std::size_t kMaxProcFile = 1U << 20;
+constexpr std::size_t kMaxProcFile = 16U << 20;  // smaps of a process with thousands of mappings
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
@@ -29,6 +31,13 @@ std::uint64_t number(std::string_view text, int base = 10) {
   std::uint64_t value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value, base);
   return value;
+}
+
+std::string_view next_line(std::string_view& text) {
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return line;
 }
 
 std::optional<pid_t> numeric_name(const char* name) {
@@ -92,9 +101,7 @@ Expected<std::string> read_proc_file(const std::string& path) {
 ProcStatus parse_proc_status(std::string_view text) {
   ProcStatus status;
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::string_view line = next_line(text);
     const std::size_t colon = line.find(':');
     if (colon == std::string_view::npos) continue;
     const std::string_view key = line.substr(0, colon);  // Name's value has its control characters escaped by the kernel
@@ -136,6 +143,67 @@ ProcStatus parse_proc_status(std::string_view text) {
       status.vm_data = bytes();
   }
   return status;
+}
+
+namespace {
+
+// "7f..-7f.. rw-s 00000000 00:17 123      /dev/shm/x" (proc(5)): what follows the address range of a mapping's first line.
+struct Mapping {
+  unsigned major = 0, minor = 0;
+  ino_t inode = 0;
+  std::string_view path;
+};
+
+std::optional<Mapping> parse_mapping(std::string_view line) {
+  std::string_view fields[5];
+  for (std::string_view& field : fields) {
+    line = trimmed(line);
+    const std::size_t end = std::min(line.find(' '), line.size());
+    field = line.substr(0, end);
+    line.remove_prefix(end);
+  }
+  const std::size_t colon = fields[3].find(':');
+  if (fields[0].find('-') == std::string_view::npos || colon == std::string_view::npos) return std::nullopt;
+  return Mapping{static_cast<unsigned>(number(fields[3].substr(0, colon), 16)),
+                 static_cast<unsigned>(number(fields[3].substr(colon + 1), 16)), static_cast<ino_t>(number(fields[4])), trimmed(line)};
+}
+
+}  // namespace
+
+std::vector<MappedFile> parse_maps(std::string_view text) {
+  std::vector<MappedFile> files;
+  while (!text.empty()) {
+    const auto mapping = parse_mapping(next_line(text));
+    if (mapping && mapping->inode != 0) files.push_back({makedev(mapping->major, mapping->minor), mapping->inode});
+  }
+  return files;
+}
+
+std::vector<MappedFile> mapped_files(pid_t pid) {
+  const auto text = read_proc_file("/proc/" + std::to_string(pid) + "/maps");
+  return text ? parse_maps(*text) : std::vector<MappedFile>{};
+}
+
+std::uint64_t parse_shared_pss(std::string_view smaps) {
+  std::uint64_t total = 0;
+  bool counts = false;
+  while (!smaps.empty()) {
+    const std::string_view line = next_line(smaps);
+    if (const auto mapping = parse_mapping(line)) {
+      counts = mapping->path.starts_with("/dev/zero") || mapping->path.starts_with("/memfd:") || mapping->path.starts_with("/SYSV") ||
+               mapping->path.starts_with("[anon_shmem:");
+    } else if (counts && line.starts_with("Pss:")) {
+      total += number(line.substr(4)) * 1024;
+    }
+  }
+  return total;
+}
+
+Expected<Fd> open_proc(pid_t pid, const std::string& name) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/" + name;
+  Fd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!file.valid()) return fail("open", errno == ENOENT && ::kill(pid, 0) != 0 ? ESRCH : errno, path);
+  return file;
 }
 
 Expected<ProcStatus> read_proc_status(pid_t pid) {

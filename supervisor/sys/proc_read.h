@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "sys/fd.h"
 
 namespace podjail {
 
@@ -36,6 +37,21 @@ struct CpuTimes {
   std::uint64_t user_ns = 0, system_ns = 0;
 };
 Expected<CpuTimes> read_cpu_times(pid_t pid);
+
+/// A file mapping of /proc/PID/maps. `device` as stat(2) gives it.
+struct MappedFile {
+  dev_t device = 0;
+  ino_t inode = 0;
+};
+std::vector<MappedFile> parse_maps(std::string_view text);
+std::vector<MappedFile> mapped_files(pid_t pid);  ///< empty where it can't be read
+
+/// The proportional share (Pss, bytes) that a process has of shared memory without a name in /dev/shm: anonymous MAP_SHARED, memfd, SysV.
+/// Of all sharers together it gives what is there, where the sum of RssShmem counts it for each. Walks the page tables: ms per GiB.
+std::uint64_t parse_shared_pss(std::string_view smaps);
+
+/// A file or folder of /proc/PID for reading. ESRCH where there is no such process.
+Expected<Fd> open_proc(pid_t pid, const std::string& name);
 
 /// A whole small file of /proc or /sys.
 Expected<std::string> read_proc_file(const std::string& path);

@@ -1,5 +1,6 @@
 #include "sys/seccomp_notify.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -62,6 +63,20 @@ Expected<void> notify_deny(int listener, std::uint64_t id, int err) {
 
 Expected<void> notify_continue(int listener, std::uint64_t id) {
   return respond(listener, {.id = id, .val = 0, .error = 0, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE});
+}
+
+Expected<void> notify_give(int listener, std::uint64_t id, int fd, bool cloexec) {
+  seccomp_notif_addfd given{};
+  given.id = id;
+  given.flags = SECCOMP_ADDFD_FLAG_SEND;
+  given.srcfd = static_cast<std::uint32_t>(fd);
+  given.newfd_flags = cloexec ? O_CLOEXEC : 0;
+  if (::ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &given) >= 0 || errno == ENOENT) return {};
+  return fail("give a descriptor", errno);
+}
+
+Expected<void> notify_succeed(int listener, std::uint64_t id) {
+  return respond(listener, {.id = id, .val = 0, .error = 0, .flags = 0});
 }
 
 void notify_wake_synchronously(int listener) noexcept {

@@ -31,6 +31,13 @@ Expected<void> notify_deny(int listener, std::uint64_t id, int err);
 /// Lets the kernel carry the call out (SECCOMP_USER_NOTIF_FLAG_CONTINUE). Only for calls whose checked arguments are in registers.
 Expected<void> notify_continue(int listener, std::uint64_t id);
 
+/// Puts a copy of `fd` into the caller and lets the call return its number (SECCOMP_ADDFD_FLAG_SEND, Linux 5.14). Errors: EINVAL before
+/// that, EMFILE at the caller's RLIMIT_NOFILE: the call still waits for an answer. ENOENT, where the caller died meanwhile, is none.
+Expected<void> notify_give(int listener, std::uint64_t id, int fd, bool cloexec);
+
+/// Lets the call return 0 without being carried out.
+Expected<void> notify_succeed(int listener, std::uint64_t id);
+
 /// Wakes the supervisor on the caller's own CPU, as the caller is about to sleep (Linux 6.6; nothing before): a notification is answered
 /// sooner, and a signal that comes before it is received, which would end a fork(2) with EINTR, has hardly any time to.
 void notify_wake_synchronously(int listener) noexcept;

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 
 #include "support/bpf_evaluator.h"
+#include "wire/runner_request.h"
 
 namespace podjail {
 namespace {
@@ -44,6 +45,24 @@ TEST(DeniedCall, SaysWhatWasAttempted) {
   expect_denied(call(400), "syscall_400", "", ENOSYS);
   expect_denied(call(-1), "syscall_-1", "", ENOSYS);
   expect_denied(call(SYS_clone3), "clone3", "", ENOSYS);
+}
+
+TEST(DeniedCall, TheRunnersRequests) {
+  const auto file = decide_call(call(SYS_pidfd_getfd, {~0ULL, 3, wire::kOpenProcFile, 77, 78, 1}), kPython);
+  EXPECT_EQ(file.kind, Kind::proc_file);
+  EXPECT_EQ(file.file, 3U);
+  EXPECT_EQ(file.target, 77);
+  EXPECT_EQ(file.thread, 78);
+  EXPECT_TRUE(file.cloexec);
+  const auto claim = decide_call(call(SYS_pidfd_getfd, {~0ULL, 5, wire::kClaimSharedMemory}), kPython);
+  EXPECT_EQ(claim.kind, Kind::claim);
+  EXPECT_EQ(claim.file, 5U);
+  expect_denied(call(SYS_pidfd_getfd, {3, 1, 0}), "pidfd_getfd", "");
+  expect_denied(call(SYS_pidfd_getfd, {~0ULL, wire::kProcFiles.size(), wire::kOpenProcFile}), "pidfd_getfd", "");
+  expect_denied(call(SYS_pidfd_getfd, {~0ULL, 0, wire::kOpenProcFile, ~0ULL}), "pidfd_getfd", "");
+  expect_denied(call(SYS_pidfd_getfd, {~0ULL, ~0ULL, wire::kClaimSharedMemory}), "pidfd_getfd", "");
+  const SeccompPlan closed{.on = true, .deny = {"pidfd_getfd"}, .listener = true};
+  EXPECT_EQ(decide_call(call(SYS_pidfd_getfd, {~0ULL, 3, wire::kOpenProcFile}), closed).kind, Kind::deny);
 }
 
 TEST(DeniedCall, ProcessesAndThreadsAreTheSupervisorsToCount) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +17,36 @@ namespace {
 using testing::Contains;
 using testing::ElementsAre;
 using testing::UnorderedElementsAre;
+
+TEST(ProcRead, ParsesTheFilesOfAMapsFile) {
+  const auto files = parse_maps(
+      "00400000-00452000 r-xp 00000000 08:02 173521      /usr/bin/dbus daemon\n"
+      "7f00-7f01 rw-p 00000000 00:00 0\n"
+      "7f02-7f03 rw-s 00000000 00:17 4294967297                    /dev/shm/a b (deleted)\n"
+      "7ffc-7ffd rw-p 00000000 00:00 0                          [stack]\nnonsense\n");
+  ASSERT_EQ(files.size(), 2U);
+  EXPECT_EQ(files[0].device, makedev(8, 2));
+  EXPECT_EQ(files[1].device, makedev(0, 0x17));
+  EXPECT_EQ(files[1].inode, 4294967297U);
+}
+
+TEST(ProcRead, SharedMemoryWithoutANameIsSummedByItsShare) {
+  EXPECT_EQ(parse_shared_pss(
+                "7f00-7f01 rw-s 00000000 00:01 12    /dev/zero (deleted)\nSize:  8 kB\nPss:                 100 kB\nPss_Dirty: 7 kB\n"
+                "7f02-7f03 rw-s 00000000 00:17 13    /dev/shm/named\nPss:  1000 kB\n"
+                "7f04-7f05 rw-s 00000000 00:01 14    /memfd:x (deleted)\nPss:   20 kB\n"
+                "7f06-7f07 rw-p 00000000 00:00 0\nPss:  50 kB\n"
+                "7f08-7f09 rw-s 00000000 00:01 15    [anon_shmem:name]\nPss:   3 kB\nVmFlags: rd wr\n"),
+            123U * 1024);
+  EXPECT_EQ(parse_shared_pss(""), 0U);
+}
+
+TEST(ProcRead, OpensAFileOfAProcessThatIsThere) {
+  EXPECT_TRUE(open_proc(::getpid(), "status"));
+  EXPECT_EQ(open_proc(::getpid(), "nothing").error().err, ENOENT);
+  EXPECT_EQ(open_proc(4194305, "status").error().err, ESRCH);
+  EXPECT_FALSE(mapped_files(::getpid()).empty());
+}
 
 TEST(ProcRead, ParsesAStatusFile) {
   const ProcStatus status = parse_proc_status(

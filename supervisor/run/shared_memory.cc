@@ -1,0 +1,120 @@
+#include "run/shared_memory.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sys/proc_read.h"
+
+namespace podjail {
+namespace {
+
+constexpr const char* kFolder = "/dev/shm";  // glibc's, since 2.34 a constant (sysdeps/posix/shm-directory.h)
+
+struct CloseDir {
+  void operator()(DIR* dir) const noexcept { ::closedir(dir); }
+};
+using Dir = std::unique_ptr<DIR, CloseDir>;
+
+Dir list(int folder) {
+  const int fd = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* const dir = fd >= 0 ? ::fdopendir(fd) : nullptr;
+  if (dir == nullptr && fd >= 0) ::close(fd);
+  return Dir(dir);
+}
+
+bool same(const timespec& a, const timespec& b) {
+  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+}  // namespace
+
+SharedMemory::SharedMemory() : folder_(::open(kFolder, O_PATH | O_DIRECTORY | O_CLOEXEC)), alone_(::getpid() == 1) {
+  struct stat about {};
+  if (!folder_.valid() || ::fstat(folder_.get(), &about) != 0) return;
+  device_ = about.st_dev;
+  seen_ = about.st_mtim;  // before the list: what comes in between is seen as a change
+  const Dir dir = list(folder_.get());
+  while (const dirent* const entry = dir ? ::readdir(dir.get()) : nullptr) before_.insert(entry->d_ino);
+}
+
+// `use(name, status)` for each file that was not there before and belongs to this user.
+template <class Use>
+void SharedMemory::for_each_new(Use use) const {
+  if (!folder_.valid()) return;
+  const Dir dir = list(folder_.get());
+  while (const dirent* const entry = dir ? ::readdir(dir.get()) : nullptr) {
+    struct stat about {};
+    if (before_.contains(entry->d_ino) || ::fstatat(folder_.get(), entry->d_name, &about, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    if (S_ISREG(about.st_mode) && about.st_uid == ::geteuid()) use(entry->d_name, about);
+  }
+}
+
+void SharedMemory::note(const struct stat& about) {
+  if (S_ISREG(about.st_mode) && about.st_dev == device_ && about.st_uid == ::geteuid() && !before_.contains(about.st_ino)) {
+    own_.insert(about.st_ino);
+  }
+}
+
+void SharedMemory::claim(pid_t process, int fd) {
+  struct stat about {};
+  if (::stat(("/proc/" + std::to_string(process) + "/fd/" + std::to_string(fd)).c_str(), &about) == 0) note(about);
+}
+
+bool SharedMemory::changed() const {
+  struct stat about {};
+  return folder_.valid() && ::fstat(folder_.get(), &about) == 0 && !same(about.st_mtim, seen_);
+}
+
+void SharedMemory::look(std::span<const pid_t> members) {
+  struct stat about {};
+  if (!folder_.valid() || ::fstat(folder_.get(), &about) != 0) return;
+  seen_ = about.st_mtim;
+  std::set<ino_t> made;
+  for_each_new([&](const char*, const struct stat& status) { made.insert(status.st_ino); });
+  if (alone_) {
+    own_.insert(made.begin(), made.end());
+    return;
+  }
+  std::erase_if(made, [this](ino_t inode) { return own_.contains(inode); });
+  if (made.empty()) return;
+  for (const pid_t pid : members) {
+    for (const MappedFile& file : mapped_files(pid)) {
+      if (file.device == device_ && made.contains(file.inode)) own_.insert(file.inode);
+    }
+    const Fd process(::open(("/proc/" + std::to_string(pid) + "/fd").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const Dir dir = process.valid() ? list(process.get()) : nullptr;
+    while (const dirent* const entry = dir ? ::readdir(dir.get()) : nullptr) {
+      if (::fstatat(process.get(), entry->d_name, &about, 0) == 0 && made.contains(about.st_ino)) note(about);
+    }
+  }
+}
+
+std::uint64_t SharedMemory::bytes() const {
+  std::uint64_t total = 0;
+  if (own_.empty()) return total;
+  for_each_new([&](const char*, const struct stat& about) {
+    if (own_.contains(about.st_ino)) total += static_cast<std::uint64_t>(about.st_blocks) * 512;
+  });
+  return total;
+}
+
+std::uint64_t SharedMemory::remove() {
+  if (changed()) look({});
+  if (own_.empty()) return 0;
+  std::vector<std::string> names;
+  for_each_new([&](const char* name, const struct stat& about) {
+    if (own_.contains(about.st_ino)) names.emplace_back(name);
+  });
+  std::uint64_t removed = 0;
+  for (const std::string& name : names) {
+    if (::unlinkat(folder_.get(), name.c_str(), 0) == 0) ++removed;
+  }
+  return removed;
+}
+
+}  // namespace podjail
