@@ -37,7 +37,11 @@ const AnsweredCall kAnswered[] = {
     {"listmount", ENOSYS, "a kernel before 6.8: mountinfo is read instead"},
     {"renameat2", EINVAL, "a file system without whiteouts: restricted_calls.cc allows the other flags"},
     // A driver's answer to an ioctl that it doesn't know.
-    {"ioctl", ENOTTY, "a driver without this request", 1, {TIOCSTI, TIOCLINUX, FIOSETOWN, SIOCSPGRP, FIOASYNC, TIOCSETD, TIOCCONS}},
+    {"ioctl",
+     ENOTTY,
+     "a driver without this request",
+     1,
+     {TIOCSTI, TIOCLINUX, FIOSETOWN, SIOCSPGRP, FIOASYNC, TIOCSETD, TIOCCONS, TIOCGPTPEER}},
     {"fcntl", EINVAL, "a kernel without this command", 1, {F_SETOWN, F_SETOWN_EX, F_SETSIG, F_SETLEASE, F_NOTIFY}},
     {"prctl",
      EINVAL,
@@ -64,14 +68,14 @@ std::vector<sock_filter> answers(const SeccompPlan& plan) {
   for (const AnsweredCall& call : kAnswered) {
     const int number = syscall_number(call.name);
     if (number < 0 || std::ranges::find(plan.deny, call.name) != plan.deny.end()) continue;
-    const auto attacks = static_cast<std::uint8_t>(call.attacks.size());
-    const auto rest = static_cast<std::uint8_t>(call.index < 0 ? 1 : attacks + 2);
+    const auto asked = static_cast<std::uint8_t>(call.asked.size());
+    const auto rest = static_cast<std::uint8_t>(call.index < 0 ? 1 : asked + 2);
     program.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kNumber));
     program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(number), 0, rest));
     if (call.index >= 0) {
       program.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, low_half(call.index)));
-      std::uint8_t left = attacks;
-      for (const std::uint32_t value : call.attacks) program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, left--, 0));
+      std::uint8_t left = asked;
+      for (const std::uint32_t value : call.asked) program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, left--, 0));
     }
     program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(call.err)));
   }

@@ -16,8 +16,9 @@ struct AnsweredCall {
   const char* name;  ///< the kernel's
   int err;           ///< 0: succeeds and does nothing
   const char* why;
-  int index = -1;                                     ///< of the argument that says which operation is meant; -1: all of the call
-  std::initializer_list<std::uint32_t> attacks = {};  ///< values of it that stay EPERM and are recorded: what an attack would use
+  int index = -1;  ///< of the argument that says which operation is meant; -1: all of the call
+  std::initializer_list<std::uint32_t> asked =
+      {};  ///< values of it that go to the supervisor, as any refused call does: to be recorded or given
 };
 
 std::span<const AnsweredCall> answered_calls();

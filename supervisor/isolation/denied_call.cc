@@ -35,9 +35,9 @@ constexpr Named kCloneFlags[] = {{CLONE_NEWNS, "CLONE_NEWNS"},      {CLONE_NEWCG
                                  {CLONE_NEWIPC, "CLONE_NEWIPC"},    {CLONE_NEWUSER, "CLONE_NEWUSER"},     {CLONE_NEWPID, "CLONE_NEWPID"},
                                  {CLONE_NEWNET, "CLONE_NEWNET"},    {CLONE_PARENT, "CLONE_PARENT"},       {CLONE_PTRACE, "CLONE_PTRACE"},
                                  {CLONE_UNTRACED, "CLONE_UNTRACED"}};
-constexpr Named kIoctls[] = {{TIOCSTI, "TIOCSTI"},   {TIOCLINUX, "TIOCLINUX"},  {FIOSETOWN, "FIOSETOWN"}, {SIOCSPGRP, "SIOCSPGRP"},
-                             {FIOASYNC, "FIOASYNC"}, {TIOCSCTTY, "TIOCSCTTY"},  {TIOCSPGRP, "TIOCSPGRP"}, {TCSETS, "TCSETS"},
-                             {TCSETSW, "TCSETSW"},   {TIOCSWINSZ, "TIOCSWINSZ"}};
+constexpr Named kIoctls[] = {{TIOCSTI, "TIOCSTI"},   {TIOCLINUX, "TIOCLINUX"},   {FIOSETOWN, "FIOSETOWN"},    {SIOCSPGRP, "SIOCSPGRP"},
+                             {FIOASYNC, "FIOASYNC"}, {TIOCSCTTY, "TIOCSCTTY"},   {TIOCSPGRP, "TIOCSPGRP"},    {TCSETS, "TCSETS"},
+                             {TCSETSW, "TCSETSW"},   {TIOCSWINSZ, "TIOCSWINSZ"}, {TIOCGPTPEER, "TIOCGPTPEER"}};
 constexpr Named kFcntls[] = {
     {F_SETOWN, "F_SETOWN"}, {F_SETOWN_EX, "F_SETOWN_EX"}, {F_SETSIG, "F_SETSIG"}, {F_SETLEASE, "F_SETLEASE"}, {F_NOTIFY, "F_NOTIFY"}};
 constexpr Named kPrctls[] = {{PR_SET_PDEATHSIG, "PR_SET_PDEATHSIG"},   {PR_SET_DUMPABLE, "PR_SET_DUMPABLE"},
@@ -141,6 +141,21 @@ CallDecision decide_request(std::string_view what, const seccomp_data& call) {
   return decision;
 }
 
+// ioctl_tty(2): the third argument has open(2)'s flags.
+CallDecision decide_ioctl(std::string_view what, const seccomp_data& call, const SeccompPlan& plan) {
+  CallDecision decision = denied(what, name_of(kIoctls, low(call, 1)));
+  if (low(call, 1) == TIOCGPTPEER) {
+    decision.err = ENOTTY;
+    if (plan.base == Policy::SyscallBase::exec && as_int(call, 0) >= 0) {
+      decision.kind = CallDecision::Kind::terminal;
+      decision.file = low(call, 0);
+      decision.cloexec = (low(call, 2) & O_CLOEXEC) != 0;
+      decision.nonblock = (low(call, 2) & O_NONBLOCK) != 0;
+    }
+  }
+  return decision;
+}
+
 std::string socket_detail(const seccomp_data& call) {
   constexpr std::uint32_t kTypeMask = 0xf;
   std::string text = name_of(kFamilies, low(call, 0)) + ", " + name_of(kSocketTypes, low(call, 1) & kTypeMask);
@@ -194,7 +209,7 @@ CallDecision decide_call(const seccomp_data& call, const SeccompPlan& plan) {
     case SYS_socketpair:
       return denied(name, socket_detail(call));
     case SYS_ioctl:
-      return denied(name, name_of(kIoctls, low(call, 1)));
+      return decide_ioctl(name, call, plan);
     case SYS_fcntl:
       return denied(name, name_of(kFcntls, low(call, 1)));
     case SYS_prctl:

@@ -17,12 +17,14 @@ struct CallDecision {
     new_thread,   ///< clone with CLONE_THREAD: likewise
     target,       ///< CONTINUE if `target` (a PID or TID in a register) belongs to the tree, else deny with `err`
     proc_file,    ///< wire::kOpenProcFile: give the descriptor of `file` of `target` (0: the caller itself), if it belongs to the tree
+    terminal,     ///< TIOCGPTPEER: give the other end of the pseudo terminal that the caller has as descriptor `file`
     claim,        ///< wire::kClaimSharedMemory: note the caller's descriptor `file`, answer 0
   } kind = Kind::deny;
   int err = 0;
   pid_t target = 0, thread = 0;
   std::uint32_t file = 0;
   bool cloexec = false;
+  bool nonblock = false;
   std::string what;    ///< the kernel's name of the call: "socket"; "syscall_463" where there is none
   std::string detail;  ///< salient arguments: "AF_INET, SOCK_STREAM", "pid 1, SIGTERM"; may be empty
 };

@@ -93,12 +93,24 @@ void plan_landlock_filesystem(const LayerInput& input, Plan& plan, LayerPlan& li
   // can't be guessed (multiprocessing's are random).
   if (policy.limits.processes != 1U || policy.limits.threads != 1U) add(landlock, "/dev/shm", kSharedMemory, kOptional);
 
+  // Pseudo terminals of the run's own: not /dev/pts, where others of the same user may have theirs (the supervisor opens the other end).
+  // /dev/tty is a process's controlling terminal, and no session of the run can have another than one of these.
+  const bool programs = policy.syscalls.base == Policy::SyscallBase::exec;
+  if (programs) {
+    for (const char* path : {"/dev/ptmx", "/dev/tty"}) add(landlock, path, kReadFile | kWriteFile | kIoctlDev, kOptional);
+  }
+
   const bool executes = !paths.runner.empty() || many_processes(policy) || !policy.filesystem.execute.empty();
   if (executes) {
     for (const char* path : kInterpreters) add(landlock, path, kRun, kOptional);
   }
   add(landlock, paths.runner, kRun, !kOptional);
-  add(landlock, paths.scratch, kWrite, !kOptional);
+  // What is made in the work folder can be executed: sh FILE and a memfd can be in any case.
+  std::uint64_t scratch = kWrite;
+  if (programs) scratch |= kExecute;
+  // Unix sockets, where Landlock keeps them within the run.
+  if (programs && (landlock.handled_fs & kResolveUnix) != 0) scratch |= kMakeSock;
+  add(landlock, paths.scratch, scratch, !kOptional);
   add(landlock, paths.script_dir, kRead, !kOptional);
   add(landlock, paths.input_dir, paths.input_entries.empty() ? kRead : kReadDir, !kOptional);
   for (const std::string& entry : paths.input_entries) add(landlock, entry, kRead, kOptional);

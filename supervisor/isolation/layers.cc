@@ -139,6 +139,9 @@ void plan_seccomp(const LayerInput& input, Plan& plan, LayerPlan& line) {
   const bool ports_limited = plan.landlock.handled_net != 0;
   seccomp.tcp = ports_limited && (!policy.network.connect_tcp.empty() || !policy.network.bind_tcp.empty());
   seccomp.tcp_listen = ports_limited && !policy.network.bind_tcp.empty();
+  const std::uint64_t kept = plan.landlock.handled_fs & landlock::kResolveUnix;
+  seccomp.unix_sockets = seccomp.base == Policy::SyscallBase::exec && kept != 0 &&
+                         (plan.landlock.scoped & landlock::kScopeAbstractUnix) != 0 && (!seccomp.tcp || seccomp.tcp_listen);
   line.mechanism = "seccomp-bpf, 2 filters";
 }
 

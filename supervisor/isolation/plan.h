@@ -56,6 +56,7 @@ struct SeccompPlan {
   bool execute = false;                  ///< execve is allowed (Landlock decides of what)
   bool tcp = false;                      ///< the policy lists a TCP port: socket(AF_INET/AF_INET6, SOCK_STREAM) is allowed
   bool tcp_listen = false;               ///< the policy lists a port to bind: listen and accept are allowed
+  bool unix_sockets = false;             ///< under `exec`, where Landlock keeps them within the run (ABI 9): socket(AF_UNIX)
 };
 
 /// One line of the result's isolation.layers, as planned; see layer.h for the names.

@@ -131,15 +131,19 @@ Rules allow_renameat2(const SeccompPlan&) {
   return {{{4, RENAME_WHITEOUT, 0}}};
 }
 
-// ioctl: asking a terminal for its modes and size, what can be read or is to be sent, (non-)blocking and close-on-exec flags. Under `exec`
-// also a pseudo terminal of its own and sharing blocks between files. Never TIOCSTI and TIOCLINUX (typing into the terminal), FIOSETOWN and
-// SIOCSPGRP (as F_SETOWN).
 constexpr std::uint32_t kTcgets2 = 0x802c542a;  // TCGETS2, by which glibc 2.42 asks; <asm/termbits.h> and <termios.h> exclude each other
+constexpr std::uint32_t kTcsets2 = 0x402c542b, kTcsetsw2 = 0x402c542c, kTcsetsf2 = 0x402c542d;
+
+// ioctl: asking a terminal for its modes and size, what can be read or is to be sent, (non-)blocking and close-on-exec flags. Under `exec`
+// also a pseudo terminal of its own, whose other end the supervisor opens (TIOCGPTPEER), and sharing blocks between files. Never TIOCSTI
+// and TIOCLINUX (typing into the terminal), FIOSETOWN and SIOCSPGRP (as F_SETOWN).
 Rules allow_ioctl(const SeccompPlan& plan) {
   Rules rules = any_of(1, {TCGETS, kTcgets2, TIOCGWINSZ, TIOCOUTQ, FIONREAD, FIONBIO, FIOCLEX, FIONCLEX});
   if (plan.base == Policy::SyscallBase::exec) {
-    for (const CallRule& rule : any_of(1, {TCSETS, TCSETSW, TCSETSF, TCSBRK, TCFLSH, TIOCSWINSZ, TIOCGPTN, TIOCSPTLCK, TIOCGPTPEER,
-                                           TIOCSCTTY, TIOCNOTTY, TIOCGPGRP, TIOCSPGRP, TIOCGSID, FICLONE, FICLONERANGE})) {
+    for (const CallRule& rule :
+         any_of(1, {TCSETS,     TCSETSW,   TCSETSF,   kTcsets2,  kTcsetsw2, kTcsetsf2, TCSBRK,     TCSBRKP,     TCXONC,
+                    TCFLSH,     TIOCEXCL,  TIOCNXCL,  TIOCPKT,   TIOCGPKT,  TIOCGETD,  TIOCSWINSZ, TIOCGPTN,    TIOCSPTLCK,
+                    TIOCGPTLCK, TIOCSCTTY, TIOCNOTTY, TIOCGPGRP, TIOCSPGRP, TIOCGSID,  FICLONE,    FICLONERANGE})) {
       rules.push_back(rule);
     }
   }
@@ -199,14 +203,21 @@ Rules allow_mknodat(const SeccompPlan&) {
   return node_types(2);
 }
 
-// socket: TCP over IPv4 and IPv6, and only where the policy lists a port, which Landlock then limits. Not MPTCP, UDP and raw sockets, which
-// Landlock's TCP rules don't see; not AF_UNIX, which reaches any socket of the file system below Landlock ABI 9; none of the rarer
-// families.
-Rules allow_socket_tcp(const SeccompPlan& plan) {
+constexpr std::uint32_t kTypeMask = 0xf;  // SOCK_TYPE_MASK: SOCK_CLOEXEC and SOCK_NONBLOCK are above it, and the kernel refuses other bits
+
+Rules unix_types(std::initializer_list<std::uint32_t> types) {
   Rules rules;
+  for (const std::uint32_t type : types) rules.push_back({equals(0, AF_UNIX), {1, kTypeMask, type}});
+  return rules;
+}
+
+// socket: TCP over IPv4 and IPv6, and only where the policy lists a port, which Landlock then limits. Not MPTCP, UDP and raw sockets, which
+// Landlock's TCP rules don't see; AF_UNIX, which reaches any socket of the file system below Landlock ABI 9, only from there on and under
+// `exec`; none of the rarer families.
+Rules allow_socket(const SeccompPlan& plan) {
+  Rules rules;
+  if (plan.unix_sockets) rules = unix_types({SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET});
   if (!plan.tcp) return rules;
-  constexpr std::uint32_t kTypeMask =
-      0xf;  // SOCK_TYPE_MASK: SOCK_CLOEXEC and SOCK_NONBLOCK are above it, and the kernel refuses other bits
   for (const std::uint32_t family : {AF_INET, AF_INET6}) {
     for (const std::uint32_t protocol : {0, static_cast<int>(IPPROTO_TCP)}) {
       rules.push_back({equals(0, family), {1, kTypeMask, SOCK_STREAM}, equals(2, protocol)});
@@ -215,18 +226,19 @@ Rules allow_socket_tcp(const SeccompPlan& plan) {
   return rules;
 }
 
-// socketpair: AF_UNIX SOCK_STREAM. Of a datagram pair each end could be connected, or sent from, to any socket of the file system.
-Rules allow_socketpair_stream(const SeccompPlan&) {
-  return {{equals(0, AF_UNIX), {1, 0xf, SOCK_STREAM}}};
+// socketpair: AF_UNIX SOCK_STREAM and SOCK_SEQPACKET, which stay connected to each other. Of a datagram pair each end could be connected,
+// or sent from, to any socket of the file system: only where Landlock keeps unix sockets within the run.
+Rules allow_socketpair(const SeccompPlan& plan) {
+  return plan.unix_sockets ? unix_types({SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET}) : unix_types({SOCK_STREAM, SOCK_SEQPACKET});
 }
 
 // connect, bind: where there may be sockets. listen, accept: only where the policy lists a port to bind, as listen(2) takes a free port
-// without bind(2).
+// without bind(2); and for unix sockets, which are not planned beside TCP sockets that may not listen.
 Rules allow_with_tcp(const SeccompPlan& plan) {
-  return opened(plan.tcp);
+  return opened(plan.tcp || plan.unix_sockets);
 }
 Rules allow_with_bind(const SeccompPlan& plan) {
-  return opened(plan.tcp_listen);
+  return opened(plan.tcp_listen || plan.unix_sockets);
 }
 
 // send*: not with MSG_FASTOPEN, which connects and so passes Landlock's connect rule by.
@@ -312,8 +324,8 @@ constexpr RestrictedCall kRestricted[] = {
     {"sendto", allow_send_flags_3, guard_send_flags_3},
     {"setpriority", allow_setpriority_self, guard_setpriority},
     {"setsockopt", allow_setsockopt, nullptr},
-    {"socket", allow_socket_tcp, nullptr},
-    {"socketpair", allow_socketpair_stream, nullptr},
+    {"socket", allow_socket, nullptr},
+    {"socketpair", allow_socketpair, nullptr},
     {"tgkill", allow_first_self, guard_first},
     {"tkill", allow_first_self, guard_first},
 };

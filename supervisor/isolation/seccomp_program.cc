@@ -95,7 +95,7 @@ std::vector<sock_filter> with_errnos(std::vector<sock_filter> program, const Sec
 }
 
 Expected<CompiledFilters> filters_for(const SeccompPlan& plan, pid_t supervisor) {
-  if (plan.allow.empty() && plan.deny.empty() && !plan.tcp && !plan.tcp_listen) {
+  if (plan.allow.empty() && plan.deny.empty() && !plan.tcp && !plan.tcp_listen && !plan.unix_sockets) {
     for (const PrebuiltFilters& row : prebuilt_filters()) {
       if (row.base == plan.base && row.execute == plan.execute) {
         return CompiledFilters{{row.guard.begin(), row.guard.end()}, {row.allow_list.begin(), row.allow_list.end()}};

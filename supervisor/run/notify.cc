@@ -65,13 +65,13 @@ NotifyHandler::Answer NotifyHandler::answer(const CallDecision& decision, pid_t 
     case CallDecision::Kind::target:
       return {tree_.contains(decision.target) ? 0 : decision.err, {}};
     case CallDecision::Kind::proc_file:
+    case CallDecision::Kind::terminal:
     case CallDecision::Kind::claim:
-      break;  // handle() gives or takes; nothing is continued
+      break;  // giver() has them; nothing is continued
   }
   return {EPERM, {}};
 }
 
-// -> 0 where it was answered, else the errno to answer.
 int NotifyHandler::give_proc_file(const CallDecision& decision, const Notification& notification) {
   const auto caller = read_proc_status(decision.target == 0 ? notification.tid : decision.target);
   if (!caller || !notify_id_valid(listener_.get(), notification.id)) return ESRCH;
@@ -85,11 +85,38 @@ int NotifyHandler::give_proc_file(const CallDecision& decision, const Notificati
   return given ? 0 : given.error().err == EMFILE ? EMFILE : EACCES;
 }
 
+// Whoever has the master may have the slave. The descriptor's number says which it is; it is asked before and after: had another terminal
+// had the number in between, the one that was opened is hung up by now.
+int NotifyHandler::give_terminal(const CallDecision& decision, const Notification& notification) {
+  const auto caller = read_proc_status(notification.tid);
+  if (!caller || !notify_id_valid(listener_.get(), notification.id)) return ESRCH;
+  const auto index = terminal_of(caller->tgid, static_cast<int>(decision.file));
+  if (!index) return ENOTTY;
+  const auto slave = open_at(AT_FDCWD, "/dev/pts/" + std::to_string(*index), O_RDWR | O_NOCTTY | (decision.nonblock ? O_NONBLOCK : 0));
+  if (!slave) return slave.error().err;
+  if (terminal_of(caller->tgid, static_cast<int>(decision.file)) != index) return EIO;
+  const auto given = notify_give(listener_.get(), notification.id, slave->get(), decision.cloexec);
+  return given ? 0 : given.error().err == EMFILE ? EMFILE : EIO;
+}
+
 int NotifyHandler::take_claim(const CallDecision& decision, const Notification& notification) {
   const auto caller = read_proc_status(notification.tid);
   if (caller && notify_id_valid(listener_.get(), notification.id)) shared_memory_.claim(caller->tgid, static_cast<int>(decision.file));
   (void)notify_succeed(listener_.get(), notification.id);
   return 0;
+}
+
+NotifyHandler::Giver NotifyHandler::giver(CallDecision::Kind kind) {
+  switch (kind) {
+    case CallDecision::Kind::proc_file:
+      return &NotifyHandler::give_proc_file;
+    case CallDecision::Kind::terminal:
+      return &NotifyHandler::give_terminal;
+    case CallDecision::Kind::claim:
+      return &NotifyHandler::take_claim;
+    default:
+      return nullptr;
+  }
 }
 
 std::optional<Cause> NotifyHandler::handle() {
@@ -99,10 +126,8 @@ std::optional<Cause> NotifyHandler::handle() {
     const auto state = notify_receive(listener_.get(), notification);
     if (!state || *state != NotifyState::one) break;
     const CallDecision decision = decide_call(notification.data, plan_);
-    using Kind = CallDecision::Kind;
-    if (decision.kind == Kind::proc_file || decision.kind == Kind::claim) {
-      const int err = decision.kind == Kind::claim ? take_claim(decision, notification) : give_proc_file(decision, notification);
-      if (err != 0) (void)notify_deny(listener_.get(), notification.id, err);
+    if (const auto give = giver(decision.kind)) {
+      if (const int err = (this->*give)(decision, notification); err != 0) (void)notify_deny(listener_.get(), notification.id, err);
       continue;
     }
     Answer given = answer(decision, notification.tid);

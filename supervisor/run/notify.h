@@ -49,7 +49,12 @@ class NotifyHandler {
   Answer answer(const CallDecision& decision, pid_t caller);
   Answer new_process(pid_t caller);
   Answer new_thread();
+
+  /// Answers by itself where there is something to give: 0, else the errno to answer.
+  using Giver = int (NotifyHandler::*)(const CallDecision&, const Notification&);
+  static Giver giver(CallDecision::Kind kind);
   int give_proc_file(const CallDecision& decision, const Notification& notification);
+  int give_terminal(const CallDecision& decision, const Notification& notification);
   int take_claim(const CallDecision& decision, const Notification& notification);
 
   Fd listener_;

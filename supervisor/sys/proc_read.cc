@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <charconv>
 #include <memory>
-#include <optional>
 #include <unordered_map>
 
 #include "sys/clock.h"
@@ -197,6 +196,16 @@ std::uint64_t parse_shared_pss(std::string_view smaps) {
     }
   }
   return total;
+}
+
+std::optional<unsigned> terminal_of(pid_t pid, int fd) {
+  const auto text = read_proc_file("/proc/" + std::to_string(pid) + "/fdinfo/" + std::to_string(fd));
+  constexpr std::string_view kKey = "tty-index:";
+  for (std::string_view rest = text ? std::string_view(*text) : std::string_view(); !rest.empty();) {
+    const std::string_view line = next_line(rest);
+    if (line.starts_with(kKey)) return static_cast<unsigned>(number(line.substr(kKey.size())));
+  }
+  return std::nullopt;
 }
 
 Expected<Fd> open_proc(pid_t pid, const std::string& name) {

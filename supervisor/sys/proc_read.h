@@ -2,6 +2,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +50,9 @@ std::vector<MappedFile> mapped_files(pid_t pid);  ///< empty where it can't be r
 /// The proportional share (Pss, bytes) that a process has of shared memory without a name in /dev/shm: anonymous MAP_SHARED, memfd, SysV.
 /// Of all sharers together it gives what is there, where the sum of RssShmem counts it for each. Walks the page tables: ms per GiB.
 std::uint64_t parse_shared_pss(std::string_view smaps);
+
+/// N of /dev/pts/N, where descriptor `fd` of a process is the master of that pseudo terminal (fdinfo's tty-index, Linux 4.15).
+std::optional<unsigned> terminal_of(pid_t pid, int fd);
 
 /// A file or folder of /proc/PID for reading. ESRCH where there is no such process.
 Expected<Fd> open_proc(pid_t pid, const std::string& name);

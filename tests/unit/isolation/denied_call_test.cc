@@ -47,6 +47,17 @@ TEST(DeniedCall, SaysWhatWasAttempted) {
   expect_denied(call(SYS_clone3), "clone3", "", ENOSYS);
 }
 
+TEST(DeniedCall, TheOtherEndOfATerminal) {
+  const SeccompPlan exec{.on = true, .base = Policy::SyscallBase::exec, .listener = true};
+  const auto given = decide_call(call(SYS_ioctl, {7, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC}), exec);
+  EXPECT_EQ(given.kind, Kind::terminal);
+  EXPECT_EQ(given.file, 7U);
+  EXPECT_TRUE(given.cloexec);
+  EXPECT_FALSE(given.nonblock);
+  expect_denied(call(SYS_ioctl, {7, TIOCGPTPEER}), "ioctl", "TIOCGPTPEER", ENOTTY);
+  EXPECT_EQ(decide_call(call(SYS_ioctl, {~0ULL, TIOCGPTPEER}), exec).kind, Kind::deny);
+}
+
 TEST(DeniedCall, TheRunnersRequests) {
   const auto file = decide_call(call(SYS_pidfd_getfd, {~0ULL, 3, wire::kOpenProcFile, 77, 78, 1}), kPython);
   EXPECT_EQ(file.kind, Kind::proc_file);

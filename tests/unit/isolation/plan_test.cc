@@ -98,6 +98,24 @@ TEST(Plan, OlderLandlocksLackLayersAndSaySo) {
   EXPECT_EQ(line(make_plan(policy(), pod(1), {}), "landlock.network").reason, "Landlock ABI 1 has no TCP rules (ABI 4 has)");
 }
 
+TEST(Plan, UnixSocketsOnlyWhereLandlockKeepsThemWithinTheRun) {
+  Policy value = policy();
+  EXPECT_FALSE(make_plan(value, pod(9), {}).seccomp.unix_sockets) << "scripts have no use for them";
+  value.syscalls.base = Policy::SyscallBase::exec;
+  const RunPaths paths{.scratch = "/work"};
+  EXPECT_FALSE(make_plan(value, pod(8), paths).seccomp.unix_sockets);
+  EXPECT_EQ(access(make_plan(value, pod(8), paths), "/work") & landlock::kMakeSock, 0U);
+  const Plan plan = make_plan(value, pod(9), paths);
+  EXPECT_TRUE(plan.seccomp.unix_sockets);
+  EXPECT_NE(access(plan, "/work") & landlock::kMakeSock, 0U);
+  for (const LandlockPath& path : plan.landlock.paths)
+    EXPECT_EQ(path.access & landlock::kResolveUnix, 0U) << path.path << ": others' sockets";
+  value.network.connect_tcp = {443};
+  EXPECT_FALSE(make_plan(value, pod(9), paths).seccomp.unix_sockets) << "listen(2) would be open to TCP, too";
+  value.network.bind_tcp = {80};
+  EXPECT_TRUE(make_plan(value, pod(9), paths).seccomp.unix_sockets);
+}
+
 TEST(Plan, WithoutAListenerCallsAreOnlyDenied) {
   PodFacts facts = pod();
   facts.seccomp_notify = {.available = false, .err = EBUSY, .reason = "another seccomp listener is in the pod's process tree"};
@@ -163,6 +181,16 @@ TEST(Plan, PathsOfAPythonRun) {
   EXPECT_FALSE(plan.seccomp.processes);
   EXPECT_FALSE(plan.seccomp.execute);
 
+  value.syscalls.base = Policy::SyscallBase::exec;
+  const Plan exec = make_plan(value, pod(), paths);
+  EXPECT_EQ(access(exec, "/s/work"), access(plan, "/s/work") | kExecute);
+  EXPECT_EQ(access(exec, "/s/script"), kReadFile | kReadDir);
+  for (const char* terminal : {"/dev/ptmx", "/dev/tty"}) {
+    EXPECT_EQ(access(exec, terminal), kReadFile | kWriteFile | kIoctlDev);
+    EXPECT_EQ(access(plan, terminal), 0U);
+  }
+  EXPECT_EQ(access(exec, "/dev/pts"), 0U);
+  value.syscalls.base = Policy::SyscallBase::python;
   value.limits.processes = 8;
   const Plan many = make_plan(value, pod(), paths);
   EXPECT_EQ(access(many, "/dev/shm"), access(plan, "/dev/shm"));

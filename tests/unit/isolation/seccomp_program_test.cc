@@ -190,8 +190,8 @@ TEST(SeccompProgram, AnswersWhatProgramsTryFirst) {
       if (number == SYS_renameat2) args[4] = RENAME_WHITEOUT;
       EXPECT_EQ(filters(number, args), answer(row.err)) << row.name;
       EXPECT_EQ(filters.fallback(number, args), answer(row.err)) << row.name;
-      for (const std::uint64_t attack : row.attacks) {
-        for (const std::uint64_t value : {attack, attack | kHigh}) {
+      for (const std::uint64_t asked : row.asked) {
+        for (const std::uint64_t value : {asked, asked | kHigh}) {
           args[static_cast<unsigned>(row.index)] = value;
           EXPECT_EQ(filters(number, args), kNotify) << row.name << " " << value;
           EXPECT_EQ(filters.fallback(number, args), kEperm) << row.name << " " << value;
@@ -416,12 +416,30 @@ TEST(SeccompProgram, Sockets) {
   EXPECT_EQ(Filters(plan)(SYS_listen), kAllow);
   EXPECT_EQ(closed(SYS_socketpair, {AF_UNIX, kStream}), kAllow);
   EXPECT_EQ(closed(SYS_socketpair, {AF_UNIX, SOCK_DGRAM}), kNotify);
-  EXPECT_EQ(closed(SYS_socketpair, {AF_UNIX, SOCK_SEQPACKET}), kNotify);
+  EXPECT_EQ(closed(SYS_socketpair, {AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC}), kAllow);
+  for (const std::uint64_t type : {SOCK_RAW, SOCK_PACKET, SOCK_RDM}) EXPECT_EQ(closed(SYS_socketpair, {AF_UNIX, type}), kNotify) << type;
   EXPECT_EQ(closed(SYS_sendto, {3, 0, 0, MSG_NOSIGNAL}), kAllow);
   EXPECT_EQ(closed(SYS_sendto, {3, 0, 0, MSG_FASTOPEN}), kNotify);
   EXPECT_EQ(closed(SYS_sendmsg, {3, 0, MSG_FASTOPEN | kHigh}), kNotify);
   EXPECT_EQ(closed(SYS_setsockopt, {3, SOL_SOCKET, SO_SNDBUF}), kAllow);
   EXPECT_EQ(closed(SYS_setsockopt, {3, SOL_SOCKET, SO_ATTACH_FILTER}), kNotify);
+}
+
+// Only where Landlock keeps them within the run (ABI 9).
+TEST(SeccompProgram, UnixSockets) {
+  SeccompPlan plan = exec_plan();
+  EXPECT_EQ(Filters(plan)(SYS_socket, {AF_UNIX, SOCK_STREAM}), kNotify);
+  plan.unix_sockets = true;
+  const Filters filters(plan);
+  for (const std::uint64_t type : {SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET}) {
+    EXPECT_EQ(filters(SYS_socket, {AF_UNIX, type | SOCK_CLOEXEC}), kAllow) << type;
+    EXPECT_EQ(filters(SYS_socketpair, {AF_UNIX, type}), kAllow) << type;
+  }
+  for (const int number : {SYS_connect, SYS_bind, SYS_listen, SYS_accept, SYS_accept4}) EXPECT_EQ(filters(number), kAllow) << number;
+  for (const std::uint64_t family : {AF_INET, AF_INET6, AF_NETLINK, AF_VSOCK}) {
+    EXPECT_EQ(filters(SYS_socket, {family, SOCK_STREAM}), kNotify) << family;
+  }
+  EXPECT_EQ(filters(SYS_socket, {AF_UNIX, SOCK_RAW}), kNotify);
 }
 
 TEST(SeccompProgram, Subcommands) {
@@ -434,7 +452,8 @@ TEST(SeccompProgram, Subcommands) {
     EXPECT_EQ(wide(SYS_ioctl, {0, request | kHigh}), kNotify) << request;
   }
   EXPECT_EQ(filters(SYS_ioctl, {0, TIOCSWINSZ}), SECCOMP_RET_ERRNO | ENOTTY);
-  EXPECT_EQ(wide(SYS_ioctl, {0, TIOCSWINSZ}), kAllow);
+  for (const std::uint64_t request : {TIOCSWINSZ, TIOCPKT, TIOCSCTTY, TCXONC}) EXPECT_EQ(wide(SYS_ioctl, {0, request}), kAllow) << request;
+  EXPECT_EQ(wide(SYS_ioctl, {0, TIOCGPTPEER}), kNotify);  // the supervisor opens it
   for (const std::uint64_t flags : {0, RENAME_NOREPLACE, RENAME_EXCHANGE})
     EXPECT_EQ(filters(SYS_renameat2, {0, 0, 0, 0, flags}), kAllow) << flags;
   for (const std::uint64_t flags : {RENAME_WHITEOUT, RENAME_WHITEOUT | RENAME_NOREPLACE}) {
