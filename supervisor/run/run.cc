@@ -134,7 +134,7 @@ class Attempt {
     take(result_, std::move(supervised), request_.function.has_value());
     if (!ran) return;
     if (result_.status == Status::failed) {
-      if (const std::string hint = hint_for(result_, request_); !hint.empty()) result_.message += "; " + hint;
+      if (const std::string hint = hint_for(result_, request_, *prepared_); !hint.empty()) result_.message += "; " + hint;
     }
     store_.restore_mode();
     auto artifacts = collect_artifacts(prepared_->scratch.data_folder(), store_.folder(), policy_.limits, link_targets());
