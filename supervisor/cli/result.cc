@@ -134,6 +134,8 @@ void show(View result) {
   if (const json& refused = result["artifacts"]["refused"].items(); !refused.empty()) {
     std::cout << "\nartifacts that were refused\n";
     for (const json& item : refused) std::cout << "    " << View(item)["path"].text() << " (" << View(item)["reason"].text() << ")\n";
+    const std::uint64_t all = result["artifacts"]["totals"]["refused"].bytes();
+    if (all > refused.size()) std::cout << "    and " << all - refused.size() << " more\n";
   }
 }
 

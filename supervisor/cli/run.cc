@@ -1,8 +1,6 @@
 #include "cli/run.h"
 
-#include <algorithm>
 #include <cstdio>
-#include <vector>
 
 #include "cli/terminal.h"
 #include "run/run.h"
@@ -13,14 +11,10 @@ namespace {
 constexpr std::size_t kMaxMessage = 500;  // the whole of it is in the result
 
 // "2 artifacts refused (symlink, too_large)"
-std::string refused_artifacts(const std::vector<ArtifactReport::Refused>& refused) {
-  std::vector<std::string> reasons;
-  for (const auto& entry : refused) reasons.push_back(entry.reason);
-  std::ranges::sort(reasons);
-  reasons.erase(std::ranges::unique(reasons).begin(), reasons.end());
+std::string refused_artifacts(const ArtifactReport& artifacts) {
   std::string list;
-  for (const std::string& reason : reasons) list += (list.empty() ? "" : ", ") + reason;
-  return std::to_string(refused.size()) + (refused.size() == 1 ? " artifact" : " artifacts") + " refused (" + list + ")";
+  for (const std::string& reason : artifacts.refused_reasons) list += (list.empty() ? "" : ", ") + reason;
+  return std::to_string(artifacts.refused_count) + (artifacts.refused_count == 1 ? " artifact" : " artifacts") + " refused (" + list + ")";
 }
 
 std::string summary(const RunOutcome& outcome) {
@@ -31,7 +25,7 @@ std::string summary(const RunOutcome& outcome) {
     std::snprintf(duration, sizeof duration, " after %.3f s", result.usage->wall);
     text += duration;
   }
-  if (!result.artifacts.refused.empty()) text += ", " + refused_artifacts(result.artifacts.refused);
+  if (result.artifacts.refused_count != 0) text += ", " + refused_artifacts(result.artifacts);
   if (!result.message.empty()) text += ": " + neutral_line(result.message, kMaxMessage);
   return text + " (" + outcome.record_path + ")";
 }

@@ -120,6 +120,10 @@ Checked check_script(const wire::Job& job, const std::string& source, PyObject* 
     checked.verdict.verdict = "invalid_input";
     checked.verdict.reason = problem->reason;
     checked.verdict.message = problem->message;
+    const auto& [id, name, severity, fixed, why, hint] = kNotPythonText;
+    const int end = problem->column == 0 ? 0 : problem->column + 1;
+    checked.verdict.findings.push_back({std::string(id), std::string(name), "error", problem->message, std::string(hint), problem->line,
+                                        problem->column, problem->line, end});
     return checked;
   }
   const std::string_view text = std::string_view(source).substr(mark_length(source));

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,7 +64,21 @@ struct ArtifactReport {
     std::string path, reason;
   };
   std::vector<File> files;
-  std::vector<Refused> refused;
+  std::vector<Refused> refused;           ///< the first of them by path, at most kMaxListed
+  std::uint64_t found = 0;                ///< entries of the output folder that are no folders
+  std::uint64_t refused_count = 0;        ///< of them; the rest was taken
+  std::set<std::string> refused_reasons;  ///< of all that were refused
+  bool complete = true;                   ///< false: there were too many to count, and `found` is how far it came
+
+  static constexpr std::size_t kMaxListed = 1000;
+  void refuse(std::string path, const char* reason) {
+    ++refused_count;
+    refused_reasons.insert(reason);
+    if (refused.size() < kMaxRemembered) refused.push_back({std::move(path), reason});
+  }
+
+ private:
+  static constexpr std::size_t kMaxRemembered = 20000;  ///< before they are sorted
 };
 
 /// All that result.json says. A plain value; only write.cc knows its field names.

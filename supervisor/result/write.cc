@@ -14,7 +14,6 @@ using nlohmann::ordered_json;
 
 constexpr std::size_t kMaxText = 64U << 10;  // of one message or traceback
 constexpr std::size_t kMaxFindings = 1000;   // entries of one list
-constexpr std::size_t kMaxRefused = 1000;
 
 std::string valid(std::string_view text, std::size_t limit = kMaxText) {
   return to_valid_utf8(utf8_prefix(text, limit));
@@ -150,9 +149,13 @@ ordered_json artifacts_section(const Result& r) {
   for (const auto& file : r.artifacts.files)
     files.push_back({{"path", valid(file.path, 4096)}, {"bytes", file.bytes}, {"sha256", file.sha256}});
   for (const auto& entry : r.artifacts.refused) {
-    if (refused.size() < kMaxRefused) refused.push_back({{"path", valid(entry.path, 4096)}, {"reason", entry.reason}});
+    if (refused.size() < ArtifactReport::kMaxListed) refused.push_back({{"path", valid(entry.path, 4096)}, {"reason", entry.reason}});
   }
-  return {{"files", std::move(files)}, {"refused", std::move(refused)}};
+  const ordered_json totals = {{"found", r.artifacts.found},
+                               {"kept", r.artifacts.files.size()},
+                               {"refused", r.artifacts.refused_count},
+                               {"complete", r.artifacts.complete}};
+  return {{"files", std::move(files)}, {"refused", std::move(refused)}, {"totals", totals}};
 }
 
 }  // namespace

@@ -20,8 +20,9 @@
 namespace podjail {
 namespace {
 
-constexpr std::size_t kMaxListed = 20000;  // entries looked at in all
-constexpr std::size_t kMaxPath = 4000;     // bytes; below PATH_MAX with artifacts/ before it
+constexpr std::size_t kMaxLooked = 20000;     // entries looked at, and maybe taken
+constexpr std::size_t kMaxCounted = 1000000;  // entries counted
+constexpr std::size_t kMaxPath = 4000;        // bytes; below PATH_MAX with artifacts/ before it
 constexpr const char* kFolder = "artifacts";
 
 struct CloseDir {
@@ -94,7 +95,7 @@ class Collector {
     std::string target;  // of a link into the input: the file's absolute path
   };
 
-  void refuse(std::string_view path, const char* reason) { report_.refused.push_back({escaped(path), reason}); }
+  void refuse(std::string_view path, const char* reason) { report_.refuse(escaped(path), reason); }
 
   Expected<void> walk(const std::string& folder, std::vector<std::string>& folders) {
     auto opened = open_beneath(output_, folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY);
@@ -103,6 +104,7 @@ class Collector {
       opened = open_beneath(output_, folder, O_RDONLY | O_DIRECTORY);
     }
     if (!opened) {
+      ++report_.found;
       refuse(folder, "unreadable");
       return {};
     }
@@ -111,16 +113,21 @@ class Collector {
     while (const dirent* const entry = ::readdir(dir.get())) {
       const std::string_view name = entry->d_name;
       if (name == "." || name == "..") continue;
-      if (++listed_ > kMaxListed) {
-        if (listed_ == kMaxListed + 1) refuse(folder.empty() ? "." : folder, "too_many_entries");
+      if (++listed_ > kMaxCounted) {
+        report_.complete = false;
         return {};
       }
       const std::string path = folder.empty() ? std::string(name) : folder + "/" + std::string(name);
       struct stat status {};
       if (::fstatat(::dirfd(dir.get()), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
-      if (!good_name(name)) {
+      if (!S_ISDIR(status.st_mode)) ++report_.found;
+      if (listed_ > kMaxLooked && !S_ISDIR(status.st_mode)) {
+        refuse(path, "too_many_entries");
+      } else if (!good_name(name)) {
+        if (S_ISDIR(status.st_mode)) ++report_.found;
         refuse(path, "bad_name");
       } else if (path.size() > kMaxPath) {
+        if (S_ISDIR(status.st_mode)) ++report_.found;
         refuse(path, "path_too_long");
       } else if (S_ISDIR(status.st_mode)) {
         folders.push_back(path);
@@ -242,7 +249,10 @@ Expected<ArtifactReport> collect_artifacts(int data_folder, int result_folder, c
   const auto output = open_beneath(data_folder, "work/output", O_RDONLY | O_DIRECTORY);
   if (output) return Collector(output->get(), result_folder, limits, links).run();
   ArtifactReport report;
-  if (output.error().err != ENOENT) report.refused.push_back({".", output.error().err == ELOOP ? "symlink" : "not_a_folder"});
+  if (output.error().err != ENOENT) {
+    ++report.found;
+    report.refuse(".", output.error().err == ELOOP ? "symlink" : "not_a_folder");
+  }
   return report;
 }
 

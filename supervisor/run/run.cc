@@ -141,7 +141,8 @@ class Attempt {
     if (artifacts) {
       result_.artifacts = *std::move(artifacts);
     } else {
-      result_.artifacts.refused.push_back({".", "write_failed"});
+      ++result_.artifacts.found;
+      result_.artifacts.refuse(".", "write_failed");
     }
   }
 
@@ -223,7 +224,7 @@ RunOutcome run(const RunRequest& request) {
   if (!published && (published.error().err == ENOSPC || published.error().err == EDQUOT)) {
     // The record matters more than what the script left.
     attempt.free_scratch();
-    for (const auto& file : result.artifacts.files) result.artifacts.refused.push_back({file.path, "write_failed"});
+    for (const auto& file : result.artifacts.files) result.artifacts.refuse(file.path, "write_failed");
     result.artifacts.files.clear();
     (void)store->remove_artifacts();
     record = to_json(result);

@@ -16,7 +16,8 @@ constexpr std::string_view kUtf8Bom = "\xEF\xBB\xBF";
 // Lines as CPython's tokenizer counts them (universal newlines): "\n", "\r\n" and "\r" end one.
 struct Where {
   int line = 1;
-  int byte = 1;  // 1-based within the line
+  int byte = 1;    // 1-based within the line
+  int column = 1;  // in characters
 };
 
 Where where(std::string_view bytes, std::size_t offset) {
@@ -29,6 +30,9 @@ Where where(std::string_view bytes, std::size_t offset) {
     start = i + 1;
   }
   at.byte = static_cast<int>(offset - start) + 1;
+  for (std::string_view rest = bytes.substr(start, offset - start); !rest.empty(); ++at.column)
+    rest.remove_prefix(std::max<std::size_t>(utf8_sequence_length(rest), 1));
+  if (start == 0 && offset > 0 && bytes.starts_with(kUtf8Bom)) --at.column;  // it is no character of the text
   return at;
 }
 
@@ -42,7 +46,7 @@ TextProblem problem_at(std::string_view bytes, std::size_t offset, std::string r
                        const std::string& after) {
   const Where at = where(bytes, offset);
   return {std::move(reason), before + " (line " + std::to_string(at.line) + ", byte " + std::to_string(at.byte) + ")" + after, at.line,
-          at.byte};
+          at.byte, at.column};
 }
 
 // ---- What is no source text at all, by its first bytes.
@@ -97,7 +101,7 @@ std::optional<TextProblem> find_wide_bom(std::string_view bytes) {
   const auto problem = [](std::string_view encoding) {
     return TextProblem{
         "utf16", "the file is " + std::string(encoding) + " (its byte order mark says so), which Python doesn't read: save it as UTF-8", 1,
-        1};
+        1, 1};
   };
   if (bytes.starts_with(std::string_view("\xFF\xFE\0\0", 4)) || bytes.starts_with(std::string_view("\0\0\xFE\xFF", 4)))
     return problem("UTF-32");
@@ -162,7 +166,9 @@ std::optional<TextProblem> check_cookie(std::string_view bytes, std::string_view
   if (kind == CodecKind::utf8) return std::nullopt;
   const std::string declares = "line " + std::to_string(cookie->line) + " declares " + std::string(cookie->name.substr(0, 64));
   const int byte = cookie->byte + (has_bom && cookie->line == 1 ? static_cast<int>(kUtf8Bom.size()) : 0);
-  const auto at_cookie = [&](const std::string& message) { return TextProblem{"source_encoding", message, cookie->line, byte}; };
+  const auto at_cookie = [&](const std::string& message) {
+    return TextProblem{"source_encoding", message, cookie->line, byte, cookie->byte};
+  };
   if (kind == CodecKind::other)
     return at_cookie(declares +
                      ", which is not an encoding that leaves ASCII as it is, so that Python would run other text than is read here: save "

@@ -12,6 +12,7 @@ struct TextProblem {
   std::string message;  ///< "line 1 declares latin-1 and byte 0xe9 (line 2, byte 12) isn't ASCII: save it as UTF-8"
   int line = 0;         ///< 1-based; 0: no position
   int byte = 0;         ///< 1-based within the line
+  int column = 0;       ///< the same in characters; a byte that is none counts as one
 };
 
 /// Strict UTF-8 (one BOM allowed); PEP 263 cookies: an ASCII superset is fine when every byte is ASCII, otherwise only UTF-8.

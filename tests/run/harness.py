@@ -146,6 +146,11 @@ def check_result(result, out):
         if not stream["truncated"]:
             assert len(data) == stream["bytes"]
             assert hashlib.sha256(data).hexdigest() == stream["sha256"]
+    artifacts = result["artifacts"]
+    if artifacts:
+        totals = artifacts["totals"]
+        assert totals["kept"] == len(artifacts["files"]) and totals["found"] == totals["kept"] + totals["refused"], totals
+        assert len(artifacts["refused"]) == min(totals["refused"], 1000), totals
     for entry in (result["artifacts"] or {}).get("files", []):
         data = (out / "artifacts" / entry["path"]).read_bytes()
         assert (len(data), hashlib.sha256(data).hexdigest()) == (entry["bytes"], entry["sha256"])

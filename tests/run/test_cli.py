@@ -498,6 +498,44 @@ def test_too_many_and_too_large_artifacts(podjail):
     assert "large" in [entry["path"] for entry in outcome.get("artifacts.refused")]
 
 
+def test_totals_count_the_refused_artifacts_that_the_list_leaves_out(podjail):
+    source = "import os\nfor i in range(3000):\n    open(f'output/{i:04}', 'w').close()\nos.symlink('x', 'output/zz')\n"
+    outcome = podjail.run(source).expect("succeeded")
+    assert outcome.get("artifacts.totals") == {"found": 3001, "kept": 256, "refused": 2745, "complete": True}
+    assert len(outcome.get("artifacts.refused")) == 1000
+    assert b"and 1745 more" in podjail.cli("result", "show", outcome.folder / "result.json").out
+    loud = podjail.cli("run", podjail.write("s.py", source))
+    assert ", 2745 artifacts refused (limits.artifact_files, symlink) (" in loud.text
+
+
+def test_totals_of_a_run_without_artifacts(podjail):
+    assert podjail.run("print(1)\n").get("artifacts.totals") == {"found": 0, "kept": 0, "refused": 0, "complete": True}
+
+
+@pytest.mark.parametrize("validation", [True, False])
+@pytest.mark.parametrize(
+    ("text", "reason", "line", "column"),
+    [(b"a = 1\nb = 2\nx = '\xc3\xa9\0'\n", "nul_byte", 3, 7), (b"x = 1\n# caf\xe9\n", "invalid_utf8", 2, 6), (b"# coding: utf-7\n", "source_encoding", 1, 11)],
+)
+def test_what_is_no_python_text_says_its_line(podjail, text, reason, line, column, validation):
+    script = podjail.write("script.py", text)
+    outcome = podjail.run(script, sets={"validation.enabled": validation}).expect("invalid_input", reason=reason)
+    (finding,) = outcome.get("validation.findings")
+    assert (finding["rule"], finding["line"], finding["column"], finding["file"]) == ("PJ005", line, column, "script.py")
+    (checked,) = json.loads(podjail.cli("check", "--format", "json", script).out)["files"]
+    assert [(f["line"], f["column"]) for f in checked["findings"]] == [(line, column)]
+    region = json.loads(podjail.cli("check", "--format", "sarif", script).out)["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["region"]
+    assert (region["startLine"], region["startColumn"]) == (line, column)
+
+
+def test_a_nul_in_a_neighbour_says_its_file_and_line(podjail):
+    podjail.write("task/mod.py", b"x = 1\n\0\n")
+    script = podjail.write("task/main.py", "import mod\n")
+    outcome = podjail.run(script, options=["--input", podjail.dir / "in/task"]).expect("invalid_input", reason="nul_byte")
+    assert [(f["file"], f["line"]) for f in outcome.get("validation.findings")] == [("mod.py", 2)]
+    assert outcome.result["message"].startswith("mod.py: ") and "line 2" in outcome.result["message"]
+
+
 # --- result show ----------------------------------------------------------------------------------------------------------------------------------------
 
 

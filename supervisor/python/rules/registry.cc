@@ -2,7 +2,7 @@
 
 namespace podjail::python {
 
-// Found by the parser, the compiler and the pre-scan rather than by a walk; check.cc reports them.
+// Found by the text checks, the parser, the compiler and the pre-scan rather than by a walk; check.cc reports them.
 const RuleInfo kSyntaxError{"PJ001",
                             "syntax-error",
                             Severity::error,
@@ -16,6 +16,12 @@ const RuleInfo kTooComplex{
     true,
     "Python's parser and compiler need memory and stack in proportion to what they are fed; this is beyond any real script.",
     "Move data out of the source into a file, and split deeply nested expressions."};
+const RuleInfo kNotPythonText{"PJ005",
+                              "not-python-text",
+                              Severity::error,
+                              true,
+                              "It is no Python source text: nothing of it was looked at further.",
+                              "Give Python source text, saved as UTF-8."};
 
 namespace {
 constexpr Rule kRules[] = {
@@ -23,6 +29,7 @@ constexpr Rule kRules[] = {
     {kTooComplex, nullptr, nullptr},
     {kBidiControl, check_bidi_controls, nullptr},
     {kFunctionNotFound, nullptr, make_function_rule},
+    {kNotPythonText, nullptr, nullptr},
     {kForbiddenImport, nullptr, make_import_rule},
     {kForbiddenBuiltin, nullptr, make_builtin_rule},
 };

@@ -38,7 +38,7 @@ struct Rule {
 /// All rules, by id.
 std::span<const Rule> all_rules();
 
-extern const RuleInfo kSyntaxError, kTooComplex, kBidiControl, kFunctionNotFound, kForbiddenImport, kForbiddenBuiltin;
+extern const RuleInfo kSyntaxError, kTooComplex, kBidiControl, kFunctionNotFound, kNotPythonText, kForbiddenImport, kForbiddenBuiltin;
 
 void check_bidi_controls(const RuleInput&);
 std::unique_ptr<TreeVisitor> make_function_rule(const RuleInput&);

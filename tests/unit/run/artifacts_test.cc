@@ -83,6 +83,31 @@ TEST_F(Artifacts, LinksToFilesOfTheInputAreTakenAsFiles) {
   for (const char* refused : {"own.csv", "hidden.json", "sub"}) EXPECT_EQ(reasons_[refused], "symlink") << refused;
 }
 
+TEST_F(Artifacts, TotalsCountWhatTheListLeavesOut) {
+  limits_.artifact_files = 5;
+  fs::create_directories(output("many"));
+  for (int i = 0; i < 1500; ++i) write("many/" + std::to_string(i), "x");
+  fs::create_symlink("x", output("link"));
+  const ArtifactReport report = collect();
+  EXPECT_EQ(report.found, 1501U);
+  EXPECT_EQ(report.files.size(), 5U);
+  EXPECT_EQ(report.refused_count, 1496U);
+  EXPECT_THAT(report.refused_reasons, testing::ElementsAre("limits.artifact_files", "symlink"));
+  EXPECT_TRUE(report.complete);
+}
+
+TEST_F(Artifacts, EntriesBeyondThoseLookedAtAreCounted) {
+  fs::create_directories(output("deep/er"));
+  for (int i = 0; i < 20500; ++i)
+    ASSERT_EQ(::mknod(output((i % 2 == 0 ? "deep/" : "deep/er/") + std::to_string(i)).c_str(), S_IFREG | 0600, 0), 0);
+  limits_.artifact_files = 0;
+  const ArtifactReport report = collect();
+  EXPECT_EQ(report.found, 20500U);
+  EXPECT_EQ(report.refused_count, 20500U);
+  EXPECT_TRUE(report.refused_reasons.contains("too_many_entries"));
+  EXPECT_LE(report.refused.size(), 20000U);
+}
+
 TEST_F(Artifacts, WhatIsNoPlainFileIsRefusedWithItsReason) {
   write("real", "x");
   fs::create_hard_link(output("real"), output("second"));

@@ -16,6 +16,17 @@ using namespace std::string_literals;
 
 constexpr std::size_t kLimit = 4U << 20;
 
+TEST(Text, ColumnsCountCharacters) {
+  using std::string_literals::operator""s;
+  const auto column = [](const std::string& bytes) { return check_text(bytes, 1000)->column; };
+  EXPECT_EQ(column("x = 1\ny = \"\0\"\n"s), 6);
+  EXPECT_EQ(column("\xC3\xA9\xE2\x82\xAC\0"s), 3);
+  EXPECT_EQ(column("\xEF\xBB\xBFx\0"s), 2);
+  EXPECT_EQ(column("\xC3\xA9\xFF\n"s), 2);
+  EXPECT_EQ(column("# coding: utf-7\n"s), 11);
+  EXPECT_EQ(column("\xEF\xBB\xBF# coding: latin-1\n"s), 11);
+}
+
 TEST(CheckText, LetsPythonTextThrough) {
   const std::string texts[] = {
       "",
