@@ -12,6 +12,7 @@
 #include <cstddef>
 
 #include "isolation/syscall_groups.h"
+#include "wire/runner_request.h"
 
 namespace podjail {
 namespace {
@@ -48,7 +49,7 @@ const AnsweredCall kAnswered[] = {
      "a kernel without this option",
      0,
      {PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_KEEPCAPS, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_SECUREBITS, PR_SET_MM,
-      PR_SET_CHILD_SUBREAPER, PR_CAP_AMBIENT, PR_SET_PTRACER, kSyscallUserDispatch}},
+      PR_SET_CHILD_SUBREAPER, PR_CAP_AMBIENT, PR_SET_PTRACER, kSyscallUserDispatch, wire::kOpenProcFile, wire::kClaimSharedMemory}},
 };
 
 constexpr std::uint32_t kNumber = offsetof(seccomp_data, nr);

@@ -124,15 +124,15 @@ CallDecision decide_new_task(std::string_view what, const seccomp_data& call, co
   return decision;
 }
 
-// What a process of the run asks podjail for; anything else of this call is denied.
-CallDecision decide_request(std::string_view what, const seccomp_data& call) {
-  CallDecision decision = denied(what, "");
-  if (low(call, 2) == wire::kOpenProcFile && low(call, 1) < wire::kProcFiles.size() && as_int(call, 3) >= 0 && as_int(call, 4) >= 0) {
+// Two options are what a process of the run asks podjail for.
+CallDecision decide_prctl(std::string_view what, const seccomp_data& call) {
+  CallDecision decision = denied(what, name_of(kPrctls, low(call, 0)));
+  if (low(call, 0) == wire::kOpenProcFile && low(call, 1) < wire::kProcFiles.size() && as_int(call, 2) >= 0 && as_int(call, 3) >= 0) {
     decision.kind = CallDecision::Kind::proc_file;
-    decision.target = as_int(call, 3);
-    decision.thread = as_int(call, 4);
-    decision.cloexec = low(call, 5) != 0;
-  } else if (low(call, 2) == wire::kClaimSharedMemory && as_int(call, 1) >= 0) {
+    decision.target = as_int(call, 2);
+    decision.thread = as_int(call, 3);
+    decision.cloexec = low(call, 4) != 0;
+  } else if (low(call, 0) == wire::kClaimSharedMemory && as_int(call, 1) >= 0) {
     decision.kind = CallDecision::Kind::claim;
   } else {
     return decision;
@@ -198,8 +198,6 @@ CallDecision decide_call(const seccomp_data& call, const SeccompPlan& plan) {
       const std::string detail = "pid " + std::to_string(as_int(call, 0));
       return plan.base == Policy::SyscallBase::exec ? by_target(name, as_int(call, 0), detail) : denied(name, detail);
     }
-    case SYS_pidfd_getfd:
-      return decide_request(name, call);
     case SYS_ptrace:
       return denied(name, "pid " + std::to_string(as_int(call, 1)));
     case SYS_process_vm_readv:
@@ -213,7 +211,7 @@ CallDecision decide_call(const seccomp_data& call, const SeccompPlan& plan) {
     case SYS_fcntl:
       return denied(name, name_of(kFcntls, low(call, 1)));
     case SYS_prctl:
-      return denied(name, name_of(kPrctls, low(call, 0)));
+      return decide_prctl(name, call);
     default:
       return denied(name, "");
   }

@@ -3,12 +3,14 @@
 #include <cstdint>
 #include <string_view>
 
-// What a process of the run can ask podjail for after "go": by a call that the filters refuse and so bring to the supervisor, with all that
-// matters in registers. The kernel itself, where the policy opens the call, answers EINVAL to these flags (pidfd_getfd(2)).
+// What a process of the run can ask podjail for after "go": by options of prctl(2) that the kernel doesn't know (EINVAL), that the filters
+// bring to the supervisor, and that leave all that matters in registers. A pod's own seccomp profile must let the call through, which
+// RuntimeDefault does for prctl, whatever its option.
 //
-//   pidfd_getfd(-1, FILE, kOpenProcFile, PID, TID, CLOEXEC)  FILE: index into kProcFiles; PID: a process of the run, 0: the caller's own;
-//                                                            TID: a thread of it, 0: the process. -> a descriptor that can be read
-//   pidfd_getfd(-1, FD, kClaimSharedMemory)                  FD: the caller's own, of a file that it has made in /dev/shm. -> 0
+//   prctl(kOpenProcFile, FILE, PID, TID, CLOEXEC)  FILE: index into kProcFiles; PID: a process of the run, 0: the caller's own; TID: a
+//   thread
+//                                                  of it, 0: the process. -> a descriptor that can be read
+//   prctl(kClaimSharedMemory, FD)                  FD: the caller's own, of a file that it has made in /dev/shm. -> 0
 namespace podjail::wire {
 
 inline constexpr std::uint32_t kOpenProcFile = 0x706a0001, kClaimSharedMemory = 0x706a0002;

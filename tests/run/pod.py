@@ -105,6 +105,8 @@ class Pod:
         rootfs.mkdir()
         for name in (*SYSTEM, "proc", "dev", "sys", "run", "tmp"):
             (rootfs / name).mkdir()
+        for name in ("bin", "sbin"):  # as images of a merged /usr have them
+            (rootfs / name).symlink_to(f"usr/{name}")
         (rootfs / "tmp").chmod(0o1777)  # a tmpfs gets the mode of the folder that it covers (runc, mountToRootfs)
         spec = copy.deepcopy(default_spec())
         spec["root"] = {"path": str(rootfs), "readonly": True}

@@ -92,6 +92,7 @@ def test_script_works(podjail):
 @pytest.mark.claim("C-01")
 def test_others_terminals_are_out_of_reach(podjail):
     """By path, and by the number of a descriptor that is none of a terminal's. The terminal belongs to the script's own user."""
+    harness.need("terminals", podjail.pod is None, "a pod has terminals of its own")
     master, slave = pty.openpty()
     try:
         name = os.ttyname(slave)

@@ -25,7 +25,7 @@ TOOLS = {
     "mv to another name": "mv a.conf $TMPDIR/b.conf && mv -n $TMPDIR/b.conf a.conf",
     "sync": "sync && sync a.conf && sync -f a.conf",
     "fallocate": "fallocate -l 64k f && fallocate -d f && truncate -s 0 f",
-    "nice and friends": "nice true && ionice true && taskset 1 true && chrt -o 0 true && setarch -R true && flock a.conf true",
+    "nice and friends": "nice true && ionice true && taskset 1 true && chrt -o 0 true && flock a.conf true",
     "make install": "printf 'install:\\n\\tinstall -d $(DESTDIR)/bin\\n\\tinstall -m 755 a.conf $(DESTDIR)/bin/tool\\n' > Makefile && make -s install DESTDIR=root",
     "patch": "printf 'port=2\\n' > n && (diff -u a.conf n > p; patch -s a.conf p)",
     "git": "git init -q g && cd g && git -c user.email=a@b -c user.name=n commit -q --allow-empty -m x && git gc -q",

@@ -20,12 +20,12 @@ HINTS = {
     "device": ("import os, stat\nos.mknod('d', stat.S_IFCHR | 0o600, 259)\n", ["regular files and FIFOs"], []),
     "signal": ("import os\nos.kill(os.getppid(), 9)\n", ["own processes"], []),
     "memory file": ("import os\nos.memfd_create('x')\n", ["syscalls.base exec"], []),
-    "another call": ("import os\nos.unshare if hasattr(os, 'unshare') else None\nimport ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\nlibc.unshare(0x10000000)\nraise PermissionError(ctypes.get_errno(), 'unshare')\n", ["unshare", "syscalls.allow"], []),
-    "unlisted file": ("open('/var/log/lastlog')\n", ["filesystem.read"], ["--input"]),
-    "unlisted new file": ("open('/var/tmp/x', 'w')\n", ["filesystem.write", "current folder"], []),
+    "another call": ("import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\nlibc.shmget(0x706a, 4096, 0o1600)\nraise PermissionError(ctypes.get_errno(), 'shared memory')\n", ["shmget", "syscalls.allow"], []),
+    "unlisted file": ("open('{unlisted}/there')\n", ["filesystem.read"], ["--input"]),
+    "unlisted new file": ("open('{unlisted}/x', 'w')\n", ["filesystem.write", "current folder"], []),
     "read-only file": ("open('/usr/lib/os-release', 'a')\n", ["own permissions"], ["filesystem.read"]),
-    "second path": ("import os\nopen('a', 'w')\nos.rename('a', '/var/tmp/b')\n", ["/var/tmp/b", "filesystem.write"], []),
-    "a quote in the name": ('open("/var/tmp/it\'s", "w")\n', ["/var/tmp/it's"], []),
+    "second path": ("import os\nopen('a', 'w')\nos.rename('a', '{unlisted}/b')\n", ["/unlisted/b", "filesystem.write"], []),
+    "a quote in the name": ('open("{unlisted}/it\'s", "w")\n', ["/unlisted/it's"], []),
     "the script's own mode": ("import os\nopen('f', 'w')\nos.chmod('f', 0)\nopen('f')\n", ["own permissions"], ["policy", "filesystem"]),
     "the folder of __file__": ("import os\nopen(os.path.dirname(__file__) + '/new', 'w')\n", ["folder of __file__", "current folder"], ["filesystem.write"]),
     "its own source": ("open(__file__, 'a')\n", ["folder of __file__"], ["filesystem.write"]),
@@ -49,7 +49,9 @@ HINTS = {
 def test_a_refusal_says_what_to_change(podjail, kind):
     source, words, never = HINTS[kind]
     beside = podjail.write("beside.txt", "x")
-    script = podjail.write("script.py", source.replace("{beside!r}", repr(str(beside))))
+    there = podjail.write("../unlisted/there", "x")
+    podjail.own(there.parent)
+    script = podjail.write("script.py", source.replace("{beside!r}", repr(str(beside))).replace("{unlisted}", str(there.resolve().parent)))
     outcome = podjail.run(script, sets=RAW).expect("failed", reason="exception")
     message = outcome.result["message"]
     assert all(word in message for word in words), message

@@ -6,6 +6,7 @@ import shutil
 
 import harness
 import pytest
+import test_cases
 from conftest import built_folder
 
 PODS = ("restricted", "unconfined")
@@ -29,6 +30,19 @@ def test_the_escape_suite_holds(make_pod, escape_test, kind):
     assert end.returncode == 0, end.stdout[-6000:] + end.stderr[-2000:]
     passed = re.search(r"\[  PASSED  \] (\d+) tests?\.", end.stdout)
     assert passed and int(passed[1]) >= 17, end.stdout[-2000:]
+
+
+@pytest.mark.parametrize("kind", PODS)
+@pytest.mark.parametrize("case", [case for case in test_cases.ALL if int(case.name[:4].rstrip("-")) >= 1000], ids=lambda case: case.name)
+def test_cases_found_in_use_hold(make_pod, binary, base, case, kind):
+    """What a pod's own profile refuses never comes to podjail: what works on a machine need not in a pod."""
+    jail = harness.Podjail(binary, base, pod=make_pod(kind))
+    try:
+        outcome = test_cases.run_case(jail, case, None)
+        for check in test_cases.CHECKS[case.name]:
+            check(outcome, case)
+    finally:
+        jail.remove()
 
 
 @pytest.mark.parametrize("kind", PODS)

@@ -13,9 +13,9 @@
 namespace podjail::python {
 namespace {
 
-long ask(long what, long flags, long pid = 0, long tid = 0, long cloexec = 0) noexcept {
+long ask(long option, long what, long pid = 0, long tid = 0, long cloexec = 0) noexcept {
   const int before = errno;
-  const long answer = ::syscall(SYS_pidfd_getfd, -1L, what, flags, pid, tid, cloexec);
+  const long answer = ::syscall(SYS_prctl, option, what, pid, tid, cloexec);
   if (answer < 0) errno = before;
   return answer;
 }
@@ -56,11 +56,11 @@ int open_proc_file(const char* path, bool cloexec) noexcept {
   if (rest.empty()) rest = ".";
   const auto file = std::ranges::find(wire::kProcFiles, rest);
   if (file == wire::kProcFiles.end()) return -1;
-  return static_cast<int>(ask(file - wire::kProcFiles.begin(), wire::kOpenProcFile, pid, tid, cloexec ? 1 : 0));
+  return static_cast<int>(ask(wire::kOpenProcFile, file - wire::kProcFiles.begin(), pid, tid, cloexec ? 1 : 0));
 }
 
 void claim_shared_memory(int fd) noexcept {
-  (void)ask(fd, wire::kClaimSharedMemory);
+  (void)ask(wire::kClaimSharedMemory, fd);
 }
 
 }  // namespace podjail::python

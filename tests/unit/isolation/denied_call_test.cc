@@ -59,21 +59,22 @@ TEST(DeniedCall, TheOtherEndOfATerminal) {
 }
 
 TEST(DeniedCall, TheRunnersRequests) {
-  const auto file = decide_call(call(SYS_pidfd_getfd, {~0ULL, 3, wire::kOpenProcFile, 77, 78, 1}), kPython);
+  const auto file = decide_call(call(SYS_prctl, {wire::kOpenProcFile, 3, 77, 78, 1}), kPython);
   EXPECT_EQ(file.kind, Kind::proc_file);
   EXPECT_EQ(file.file, 3U);
   EXPECT_EQ(file.target, 77);
   EXPECT_EQ(file.thread, 78);
   EXPECT_TRUE(file.cloexec);
-  const auto claim = decide_call(call(SYS_pidfd_getfd, {~0ULL, 5, wire::kClaimSharedMemory}), kPython);
+  const auto claim = decide_call(call(SYS_prctl, {wire::kClaimSharedMemory, 5}), kPython);
   EXPECT_EQ(claim.kind, Kind::claim);
   EXPECT_EQ(claim.file, 5U);
-  expect_denied(call(SYS_pidfd_getfd, {3, 1, 0}), "pidfd_getfd", "");
-  expect_denied(call(SYS_pidfd_getfd, {~0ULL, wire::kProcFiles.size(), wire::kOpenProcFile}), "pidfd_getfd", "");
-  expect_denied(call(SYS_pidfd_getfd, {~0ULL, 0, wire::kOpenProcFile, ~0ULL}), "pidfd_getfd", "");
-  expect_denied(call(SYS_pidfd_getfd, {~0ULL, ~0ULL, wire::kClaimSharedMemory}), "pidfd_getfd", "");
-  const SeccompPlan closed{.on = true, .deny = {"pidfd_getfd"}, .listener = true};
-  EXPECT_EQ(decide_call(call(SYS_pidfd_getfd, {~0ULL, 3, wire::kOpenProcFile}), closed).kind, Kind::deny);
+  for (const auto& odd : {call(SYS_prctl, {wire::kOpenProcFile, wire::kProcFiles.size()}), call(SYS_prctl, {wire::kOpenProcFile, 0, ~0ULL}),
+                          call(SYS_prctl, {wire::kOpenProcFile, 0, 0, ~0ULL}), call(SYS_prctl, {wire::kClaimSharedMemory, ~0ULL})}) {
+    EXPECT_EQ(decide_call(odd, kPython).kind, Kind::deny);
+    EXPECT_EQ(decide_call(odd, kPython).err, EPERM);
+  }
+  const SeccompPlan closed{.on = true, .deny = {"prctl"}, .listener = true};
+  EXPECT_EQ(decide_call(call(SYS_prctl, {wire::kOpenProcFile, 3}), closed).kind, Kind::deny);
 }
 
 TEST(DeniedCall, ProcessesAndThreadsAreTheSupervisorsToCount) {
