@@ -14,11 +14,11 @@ namespace podjail {
 /// EPERM would be taken for a failure. Refused all the same, by the filter itself: neither notified nor recorded.
 struct AnsweredCall {
   const char* name;  ///< the kernel's
-  int err;           ///< 0: succeeds and does nothing
   const char* why;
+  int err;         ///< 0: succeeds and does nothing
   int index = -1;  ///< of the argument that says which operation is meant; -1: all of the call
-  std::initializer_list<std::uint32_t> asked =
-      {};  ///< values of it that go to the supervisor, as any refused call does: to be recorded or given
+  /// Values of it that go to the supervisor, as any refused call does: to be recorded or given.
+  std::initializer_list<std::uint32_t> asked;
 };
 
 std::span<const AnsweredCall> answered_calls();

@@ -1,6 +1,5 @@
 #include "run/artifacts.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,11 +9,11 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <memory>
 #include <vector>
 
 #include "base/sha256.h"
 #include "base/utf8.h"
+#include "sys/dir.h"
 #include "sys/files.h"
 
 namespace podjail {
@@ -24,10 +23,6 @@ constexpr std::size_t kMaxLooked = 20000;     // entries looked at, and maybe ta
 constexpr std::size_t kMaxCounted = 1000000;  // entries counted
 constexpr std::size_t kMaxPath = 4000;        // bytes; below PATH_MAX with artifacts/ before it
 constexpr const char* kFolder = "artifacts";
-
-struct CloseDir {
-  void operator()(DIR* dir) const noexcept { ::closedir(dir); }
-};
 
 std::string escaped(std::string_view name) {
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -108,11 +103,11 @@ class Collector {
       refuse(folder, "unreadable");
       return {};
     }
-    const std::unique_ptr<DIR, CloseDir> dir(::fdopendir(opened->release()));
-    if (dir == nullptr) return fail("read the output folder", errno);
+    const Dir dir = read_entries(*std::move(opened));
+    if (!dir) return fail("read the output folder", errno);
     while (const dirent* const entry = ::readdir(dir.get())) {
       const std::string_view name = entry->d_name;
-      if (name == "." || name == "..") continue;
+      if (is_dot(entry->d_name)) continue;
       if (++listed_ > kMaxCounted) {
         report_.complete = false;
         return {};

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <initializer_list>
+#include <ranges>
 #include <vector>
 
 #include "sys/landlock_abi.h"
@@ -61,8 +62,8 @@ using Words = std::initializer_list<std::string_view>;
 
 struct Row {
   std::string_view call, action, hint;
-  Words words;                   ///< one of them is in the traceback; none: any
-  std::string_view detail = {};  ///< how the violation's detail starts
+  Words words;              ///< one of them is in the traceback; none: any
+  std::string_view detail;  ///< how the violation's detail starts
 };
 
 const Words kExecutes = {"_execute_child", "_fork_exec", "posix_spawn", "os.exec"};
@@ -215,9 +216,9 @@ class Hints {
   [[nodiscard]] std::string of_refused_call() const {
     if (!of_a_refusal()) return {};
     // The last that was refused is the likeliest to have ended it.
-    for (auto violation = result_.violations.rbegin(); violation != result_.violations.rend(); ++violation) {
+    for (const Violation& violation : std::views::reverse(result_.violations)) {
       for (const Row& row : kRows) {
-        if (row.call != violation->what || row.action != violation->action || !violation->detail.starts_with(row.detail)) continue;
+        if (row.call != violation.what || row.action != violation.action || !violation.detail.starts_with(row.detail)) continue;
         if (row.words.size() == 0 || mentions(row.words)) return std::string(row.hint);
       }
     }

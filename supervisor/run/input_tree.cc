@@ -1,6 +1,5 @@
 #include "run/input_tree.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,10 +7,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
-#include <memory>
 #include <utility>
 
 #include "base/units.h"
+#include "sys/dir.h"
 #include "sys/files.h"
 
 namespace podjail {
@@ -21,11 +20,6 @@ constexpr std::size_t kMaxEntries = 1'000'000;
 constexpr std::ptrdiff_t kMaxDepth = 100;  // below what the scratch watcher counts to
 constexpr std::uint64_t kBlock = 4096;     // what a file of one byte takes on most file systems
 constexpr const char* kAtomicWriter = "..data";
-
-struct CloseDir {
-  void operator()(DIR* dir) const noexcept { ::closedir(dir); }
-};
-using Dir = std::unique_ptr<DIR, CloseDir>;
 
 std::string below(const std::string& folder, const std::string& name) {
   return folder.empty() ? name : folder + "/" + name;
@@ -58,16 +52,14 @@ class Walk {
 
  private:
   Expected<void> list(const std::string& path, const std::string& source) {
-    Fd folder = TRY(open_within(tree_.root.get(), source.empty() ? "." : source, O_RDONLY | O_DIRECTORY));
-    const Dir dir(::fdopendir(folder.get()));
-    if (dir == nullptr) return fail("read folder", errno, path);
-    (void)folder.release();
+    const Dir dir = read_entries(TRY(open_within(tree_.root.get(), source.empty() ? "." : source, O_RDONLY | O_DIRECTORY)));
+    if (!dir) return fail("read folder", errno, path);
     while (true) {
       errno = 0;
       const dirent* const found = ::readdir(dir.get());
       if (found == nullptr) return errno == 0 ? Expected<void>{} : fail("read folder", errno, path);
+      if (is_dot(found->d_name)) continue;
       const std::string name = found->d_name;
-      if (name == "." || name == "..") continue;
       if (path.empty()) {
         if (name == hidden_) continue;
         tree_.top.push_back(name);

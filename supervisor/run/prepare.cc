@@ -66,6 +66,7 @@ Expected<JobItem> make_item(wire::Job job, std::string_view bytes) {
 // The names by which the entries of the input folder can be imported.
 std::vector<std::string> local_modules(const InputTree& tree) {
   std::vector<std::string> modules;
+  modules.reserve(tree.top.size());
   for (const std::string& name : tree.top) modules.push_back(std::filesystem::path(name).stem().string());
   return modules;
 }

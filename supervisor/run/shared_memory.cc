@@ -1,13 +1,12 @@
 #include "run/shared_memory.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <memory>
 #include <string>
 #include <vector>
 
+#include "sys/dir.h"
 #include "sys/proc_read.h"
 
 namespace podjail {
@@ -15,16 +14,8 @@ namespace {
 
 constexpr const char* kFolder = "/dev/shm";  // glibc's, since 2.34 a constant (sysdeps/posix/shm-directory.h)
 
-struct CloseDir {
-  void operator()(DIR* dir) const noexcept { ::closedir(dir); }
-};
-using Dir = std::unique_ptr<DIR, CloseDir>;
-
 Dir list(int folder) {
-  const int fd = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR* const dir = fd >= 0 ? ::fdopendir(fd) : nullptr;
-  if (dir == nullptr && fd >= 0) ::close(fd);
-  return Dir(dir);
+  return read_entries(Fd(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
 }
 
 bool same(const timespec& a, const timespec& b) {

@@ -1,6 +1,5 @@
 #include "sys/files.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <linux/openat2.h>
@@ -12,23 +11,15 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <vector>
+
+#include "sys/dir.h"
 
 namespace podjail {
 namespace {
 
 constexpr std::size_t kMaxDepth = 128;  // folders; each costs a descriptor while it is measured
-
-struct CloseDir {
-  void operator()(DIR* dir) const noexcept { ::closedir(dir); }
-};
-using Dir = std::unique_ptr<DIR, CloseDir>;
-
-bool is_dot(const char* name) {
-  return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
-}
 
 // Opens a folder for reading its entries; gives its owner the permissions first where a chmod took them away.
 Dir open_dir(int parent, const char* name) {
@@ -37,11 +28,7 @@ Dir open_dir(int parent, const char* name) {
   if (::fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(status.st_mode)) return {};
   // Checked not to be a link, and nothing runs that could swap it. A refusal shows in the open.
   if ((status.st_mode & S_IRWXU) != S_IRWXU) (void)!::fchmodat(parent, name, S_IRWXU, 0);
-  const int fd = ::openat(parent, name, kFlags);
-  if (fd < 0) return {};
-  DIR* const dir = ::fdopendir(fd);
-  if (dir == nullptr) ::close(fd);
-  return Dir(dir);
+  return read_entries(Fd(::openat(parent, name, kFlags)));
 }
 
 Expected<Fd> open_resolved(int folder, const std::string& path, int flags, std::uint64_t resolve) {
@@ -203,9 +190,7 @@ TreeSize measure_tree(int folder, std::uint64_t max_bytes, std::uint64_t max_fil
   TreeSize size;
   std::vector<Dir> levels;
   if (unlock) (void)!::fchmod(folder, S_IRWXU);
-  const int top = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (top < 0) return size;
-  if (DIR* const dir = ::fdopendir(top)) levels.emplace_back(dir);
+  if (Dir top = read_entries(Fd(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)))) levels.push_back(std::move(top));
   while (!levels.empty() && size.bytes <= max_bytes && size.files <= max_files && !size.too_deep) {
     DIR* const dir = levels.back().get();
     const dirent* const entry = ::readdir(dir);
@@ -224,13 +209,9 @@ TreeSize measure_tree(int folder, std::uint64_t max_bytes, std::uint64_t max_fil
       if (Dir below = open_dir(::dirfd(dir), entry->d_name)) levels.push_back(std::move(below));
       continue;
     }
-    const int fd = ::openat(::dirfd(dir), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0) continue;  // no permission: the final count unlocks it
-    if (DIR* const below = ::fdopendir(fd)) {
-      levels.emplace_back(below);
-    } else {
-      ::close(fd);
-    }
+    // No permission: the final count unlocks it.
+    Dir below = read_entries(Fd(::openat(::dirfd(dir), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)));
+    if (below) levels.push_back(std::move(below));
   }
   return size;
 }

@@ -1,6 +1,5 @@
 #include "sys/proc_read.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/sysmacros.h>
@@ -9,10 +8,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <memory>
 #include <unordered_map>
 
 #include "sys/clock.h"
+#include "sys/dir.h"
 #include "sys/fd.h"
 
 namespace podjail {
@@ -46,13 +45,9 @@ std::optional<pid_t> numeric_name(const char* name) {
   return error == std::errc{} && stop == end && pid > 0 ? std::optional(pid) : std::nullopt;
 }
 
-struct CloseDir {
-  void operator()(DIR* folder) const noexcept { ::closedir(folder); }
-};
-
 std::vector<pid_t> numeric_entries(const std::string& path) {
   std::vector<pid_t> found;
-  const std::unique_ptr<DIR, CloseDir> folder(::opendir(path.c_str()));
+  const Dir folder(::opendir(path.c_str()));
   if (!folder) return found;
   while (const dirent* entry = ::readdir(folder.get())) {
     if (const auto pid = numeric_name(entry->d_name)) found.push_back(*pid);
@@ -229,7 +224,7 @@ std::vector<pid_t> descendants(pid_t root) {
   // Processes that fork and die give the reader of /proc a new last entry for ever: what is seen in this time must do.
   const auto until = Monotonic::now() + std::chrono::milliseconds(100);
   std::unordered_multimap<pid_t, pid_t> children;
-  const std::unique_ptr<DIR, CloseDir> folder(::opendir("/proc"));
+  const Dir folder(::opendir("/proc"));
   while (const dirent* const entry = folder ? ::readdir(folder.get()) : nullptr) {
     if (Monotonic::now() >= until) break;
     const auto pid = numeric_name(entry->d_name);

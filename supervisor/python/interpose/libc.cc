@@ -55,10 +55,9 @@ int open_at(int folder, const char* path, int flags, mode_t mode) {
 
 // sem_open(3) gives no descriptor; its file is /dev/shm/sem.NAME.
 void claim_semaphore(const char* name) {
-  char path[NAME_MAX + 16] = "/dev/shm/sem.";
+  char path[NAME_MAX + 16];
   while (*name == '/') ++name;
-  if (std::strlen(name) > NAME_MAX) return;
-  std::strcat(path, name);
+  if (static_cast<std::size_t>(std::snprintf(path, sizeof path, "/dev/shm/sem.%s", name)) >= sizeof path) return;
   const int before = errno;
   const int fd = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (fd >= 0) {
