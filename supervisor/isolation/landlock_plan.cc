@@ -113,7 +113,8 @@ void plan_landlock_filesystem(const LayerInput& input, Plan& plan, LayerPlan& li
   add(landlock, paths.scratch, scratch, !kOptional);
   add(landlock, paths.script_dir, kRead, !kOptional);
   add(landlock, paths.input_dir, paths.input_entries.empty() ? kRead : kReadDir, !kOptional);
-  for (const std::string& entry : paths.input_entries) add(landlock, entry, kRead, kOptional);
+  // Whoever wrote the input may have made one a link to anywhere.
+  for (const std::string& entry : paths.input_entries) landlock.paths.push_back({entry, kRead & landlock.handled_fs, kOptional, false});
 }
 
 void plan_landlock_network(const LayerInput& input, Plan& plan, LayerPlan& line) {

@@ -15,13 +15,14 @@ bool is_absent(int err) {
 }
 
 Expected<void> add_path(int ruleset, const LandlockPath& rule) {
-  const Fd file(::open(rule.path.c_str(), O_PATH | O_CLOEXEC));
+  const Fd file(::open(rule.path.c_str(), O_PATH | O_CLOEXEC | (rule.follow ? 0 : O_NOFOLLOW)));
   if (!file.valid()) {
     if (rule.optional && is_absent(errno)) return {};
     return fail("Landlock rule: open", errno, rule.path);
   }
   struct stat about {};
   if (::fstat(file.get(), &about) != 0) return fail("Landlock rule: stat", errno, rule.path);
+  if (S_ISLNK(about.st_mode)) return {};
   const std::uint64_t access = S_ISDIR(about.st_mode) ? rule.access : rule.access & landlock::kFileRights;
   if (access == 0) return {};  // the kernel refuses an empty rule
   if (landlock::add_path(ruleset, {access, file.get()}) == 0) return {};

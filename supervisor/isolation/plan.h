@@ -31,6 +31,7 @@ struct LandlockPath {
   std::string path;
   std::uint64_t access = 0;  ///< LANDLOCK_ACCESS_FS_*
   bool optional = false;
+  bool follow = true;  ///< false: of what an attacker may have named; a link gets no rule
 };
 
 struct LandlockPort {

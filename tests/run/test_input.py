@@ -231,6 +231,23 @@ def test_what_is_no_regular_file_does_not_hold_up_the_run(podjail):
     assert outcome.expect("succeeded").out == b"True True\nlocked\n"
 
 
+@pytest.mark.claim("C-01")
+def test_a_link_in_the_input_opens_nothing_where_the_result_lies_in_the_input(podjail):
+    """Each entry has a rule of its own then, as one of them is podjail's."""
+    secret = podjail.write("../secret.txt", "secret", mode=0o600)
+    for name, target in (("root", "/"), ("up", ".."), ("file", secret), ("..data", "."), ("here", ".")):
+        (podjail.dir / "in/task").mkdir(exist_ok=True)
+        (podjail.dir / "in/task" / name).symlink_to(target)
+    source = (
+        "import os\ninput_ = os.environ['PODJAIL_INPUT_DIR']\n"
+        f"for path in ('root/{secret}', 'up/../secret.txt', 'file', 'here/out/result.json', '..data/out/result.json', 'out/result.json', 'root/var/log/dpkg.log'):\n"
+        "    for base in (input_ + '/', '', os.path.dirname(__file__) + '/'):\n        try:\n            open(base + path).read()\n            print('READ', base, path)\n        except OSError:\n            pass\n"
+        "print(open(input_ + '/plain.txt').read())\n"
+    )
+    outcome = task(podjail, source, {"plain.txt": "x"}, out=podjail.dir / "in/task/out").expect("succeeded")
+    assert outcome.out == b"x\n"
+
+
 def test_a_folder_script_is_its_own_input(podjail):
     podjail.write("app/__main__.py", "import os, helper\nprint(helper.NAME, sorted(n for _, _, names in os.walk('res') for n in names))\n")
     podjail.write("app/helper.py", "NAME = 'helper'\n")
