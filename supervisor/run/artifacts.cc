@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "base/sha256.h"
@@ -71,6 +73,7 @@ class Collector {
       : output_(output), result_folder_(result_folder), limits_(limits), links_(links) {}
 
   Expected<ArtifactReport> run() {
+    open_roots();
     std::vector<std::string> folders{""};
     while (!folders.empty()) {
       const std::string folder = std::move(folders.back());
@@ -84,10 +87,15 @@ class Collector {
   }
 
  private:
+  struct Root {
+    std::string path;
+    Fd folder;
+  };
   struct Found {
     std::string path;
     std::uint64_t size = 0;
-    std::string target;  // of a link into the input: the file's absolute path
+    const Root* root = nullptr;  // of a link into the input: where the file lies
+    std::string within;
   };
 
   void refuse(std::string_view path, const char* reason) { report_.refuse(escaped(path), reason); }
@@ -133,37 +141,72 @@ class Collector {
       } else if (status.st_nlink > 1) {
         refuse(path, "hard_link");
       } else {
-        found_.push_back({path, static_cast<std::uint64_t>(status.st_size), {}});
+        found_.push_back({path, static_cast<std::uint64_t>(status.st_size), nullptr, {}});
       }
     }
     return {};
   }
 
-  // Nothing of the script's runs any more that could swap a part of the path; opening beneath the folder, without links, holds all the
-  // same.
+  // Opens the folders of `links_` once; a folder that isn't there is left out.
+  void open_roots() {
+    if (links_.input == nullptr) return;
+    for (const std::string& folder : {links_.work, links_.input_folder}) {
+      if (auto opened = open_at(AT_FDCWD, folder, O_PATH | O_DIRECTORY)) roots_.push_back({folder, *std::move(opened)});
+    }
+  }
+
+  struct Place {
+    std::string within;
+    bool in_work = false, in_input = false;  // where to look for it
+  };
+
+  // The input's file that an absolute path names, lexically; nullopt: none.
+  [[nodiscard]] std::optional<Place> within_input(std::string_view path) const {
+    for (const std::string& folder : {links_.work, links_.task, links_.input_folder}) {
+      if (!path.starts_with(folder + "/")) continue;
+      std::string within(path.substr(folder.size() + 1));
+      if (links_.input->has_file(within)) return Place{std::move(within), folder != links_.input_folder, folder != links_.work};
+    }
+    return std::nullopt;
+  }
+
+  // By what the links say, a few at most: the kernel's own walk follows 40, each as long as a script likes. No part of a path may be
+  // another link: open_beneath refuses it.
   void take_link(const std::string& path) {
-    std::error_code error;
-    const std::string real = links_.input == nullptr ? "" : std::filesystem::canonical(links_.output + "/" + path, error).string();
-    for (const std::string& folder : links_.folders) {
-      if (error || !real.starts_with(folder + "/")) continue;
-      const std::string within = real.substr(folder.size() + 1);
-      if (!links_.input->has_file(within)) continue;
-      auto file = open_at(AT_FDCWD, folder, O_PATH | O_DIRECTORY);
-      if (file) file = open_beneath(file->get(), within, O_RDONLY | O_NONBLOCK);
+    constexpr int kMaxLinks = 8;
+    auto link = open_beneath(output_, path, O_PATH | O_NOFOLLOW);
+    std::string at = links_.output + "/" + path;
+    for (int i = 0; i < kMaxLinks && link && links_.input != nullptr; ++i) {
+      const auto said = read_link(link->get());
+      const auto place = said ? within_input((std::filesystem::path(at).parent_path() / *said).lexically_normal().string()) : std::nullopt;
+      if (!place) break;
+      const Root* found = nullptr;
+      for (const Root& root : roots_) {
+        if (!(root.path == links_.work ? place->in_work : place->in_input)) continue;
+        link = open_beneath(root.folder.get(), place->within, O_PATH | O_NOFOLLOW);
+        found = &root;
+        if (link) break;
+      }
       struct stat status {};
-      if (!file || ::fstat(file->get(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
-      found_.push_back({path, static_cast<std::uint64_t>(status.st_size), folder + "/" + within});
-      return;
+      if (found == nullptr || !link || ::fstat(link->get(), &status) != 0) break;
+      if (S_ISREG(status.st_mode)) {
+        found_.push_back({path, static_cast<std::uint64_t>(status.st_size), found, place->within});
+        return;
+      }
+      at = found->path + "/" + place->within;
     }
     refuse(path, kind_of(S_IFLNK));
   }
 
+  static std::optional<std::string> read_link(int fd) {
+    char text[PATH_MAX];
+    const ssize_t length = ::readlinkat(fd, "", text, sizeof text);
+    if (length <= 0) return std::nullopt;
+    return std::string(text, static_cast<std::size_t>(length));
+  }
+
   Expected<Fd> open_source(const Found& file) {
-    if (!file.target.empty()) {
-      const std::size_t slash = file.target.rfind('/');
-      const Fd folder = TRY(open_at(AT_FDCWD, file.target.substr(0, slash), O_PATH | O_DIRECTORY));
-      return open_beneath(folder.get(), file.target.substr(slash + 1), O_RDONLY | O_NONBLOCK);
-    }
+    if (file.root != nullptr) return open_beneath(file.root->folder.get(), file.within, O_RDONLY | O_NONBLOCK);
     auto source = open_beneath(output_, file.path, O_RDONLY | O_NONBLOCK);
     if (source || source.error().err != EACCES) return source;
     (void)!::fchmodat(output_, file.path.c_str(), S_IRUSR | S_IWUSR, 0);
@@ -171,7 +214,8 @@ class Collector {
   }
 
   Expected<void> take(const Found& file) {
-    const auto& [path, size, target] = file;
+    const std::string& path = file.path;
+    const std::uint64_t size = file.size;
     if (report_.files.size() >= limits_.artifact_files) {
       refuse(path, "limits.artifact_files");
       return {};
@@ -228,6 +272,7 @@ class Collector {
   Fd target_;  // artifacts/, made for the first file
   const Policy::Limits& limits_;
   const LinkTargets& links_;
+  std::vector<Root> roots_;
   std::vector<Found> found_;
   ArtifactReport report_;
   std::uint64_t total_ = 0;

@@ -6,11 +6,12 @@
 
 namespace podjail {
 
-/// Where an artifact that is a link may lead: a file of the run's own input, which is then taken as a file. All paths are absolute.
+/// Where an artifact that is a link may lead: a file of the run's own input, which is then taken as a file. Absolute paths without links.
 struct LinkTargets {
   std::string output;                ///< the output folder
-  std::vector<std::string> folders;  ///< the input folder, and those that hold what was laid out of it
-  const InputTree* input = nullptr;  ///< nullptr: there is none, and every link is refused
+  std::string work, task;            ///< where the input was laid; what lay in task/ is looked for in work/, then in the input
+  std::string input_folder;          ///< --input
+  const InputTree* input = nullptr;  ///< nullptr: there is none, or something may still run: every link is refused
 };
 
 /// Copies what lies in the output folder to artifacts/ in the result folder, once the tree is dead. Only regular files with one name, valid

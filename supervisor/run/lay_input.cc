@@ -89,8 +89,11 @@ class Layer {
     }
     if (entry.python) return copy(entry, task_.get(), 0400);
     if (entry.kind == InputEntry::Kind::link) return link(task_.get(), entry.path, link_target(entry));
-    const bool one_file = entry.kind == InputEntry::Kind::file && in_work && layout_.mode == RunRequest::InputMode::copy;
-    return link(task_.get(), entry.path, one_file ? scratch_.work() + "/" + entry.path : original(entry));
+    if (entry.kind == InputEntry::Kind::foreign || layout_.mode == RunRequest::InputMode::link)
+      return link(task_.get(), entry.path, original(entry));
+    // One file under two names, so that what is written to it shows in both; a copy where the file system has none of that.
+    if (in_work && ::linkat(work_.get(), entry.path.c_str(), task_.get(), entry.path.c_str(), 0) == 0) return {};
+    return copy(entry, task_.get(), 0400);
   }
 
   // `mode`: what its owner may do with the copy in any case.

@@ -20,7 +20,7 @@ struct InputLayout {
 
 /// Lays the input into work/ and task/, as real folders. work/, the script's current folder, gets copies that it may change, with their
 /// times and modes (by reflink where the file system has it), or with InputMode::link links to the input's files. task/, the folder of
-/// __file__, gets the Python files' bytes, and links to the same files of work/ for the rest, so that both names mean one file; never
+/// __file__, gets the Python files' bytes, and the same files of work/ for the rest, as hard links, so that both names mean one file; never
 /// __pycache__, whose bytecode nobody has checked. Links of the input stay links, and what can't be copied becomes one. Left out of work/
 /// is an entry called output. Errors: of the scratch folder; ECANCELED.
 Expected<void> lay_input(const InputTree& tree, const Scratch& scratch, const InputLayout& layout);

@@ -130,14 +130,16 @@ class Attempt {
       return set_ending(result_, {Status::internal_error, "setup", started.error().message(), true});
     const auto publish_started = [this] { return store_.publish(to_json(result_)); };
     Supervised supervised = supervision_->finish(publish_started);
-    const bool ran = !supervised.started_at.empty();
+    const bool ran = !supervised.started_at.empty(), unkillable = supervised.unkillable;
     take(result_, std::move(supervised), request_.function.has_value());
     if (!ran) return;
     if (result_.status == Status::failed) {
       if (const std::string hint = hint_for(result_, request_, *prepared_); !hint.empty()) result_.message += "; " + hint;
     }
     store_.restore_mode();
-    auto artifacts = collect_artifacts(prepared_->scratch.data_folder(), store_.folder(), policy_.limits, link_targets());
+    // Files of the input lie in task/ and work/ under one inode each: an artifact with a second name would be refused.
+    if (prepared_->input) prepared_->scratch.remove_task();
+    auto artifacts = collect_artifacts(prepared_->scratch.data_folder(), store_.folder(), policy_.limits, link_targets(unkillable));
     if (artifacts) {
       result_.artifacts = *std::move(artifacts);
     } else {
@@ -146,12 +148,12 @@ class Attempt {
     }
   }
 
-  [[nodiscard]] LinkTargets link_targets() const {
+  [[nodiscard]] LinkTargets link_targets(bool unkillable) const {
     const Scratch& scratch = prepared_->scratch;
-    if (!prepared_->input) return {};
+    if (!prepared_->input || unkillable) return {};
     std::error_code error;
     const std::string input = std::filesystem::canonical(prepared_->input->folder, error).string();
-    return {scratch.output(), {scratch.work(), scratch.task(), error ? prepared_->input->folder : input}, &*prepared_->input};
+    return {scratch.output(), scratch.work(), scratch.task(), error ? prepared_->input->folder : input, &*prepared_->input};
   }
 
   const RunRequest& request_;

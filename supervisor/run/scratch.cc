@@ -71,6 +71,11 @@ Expected<std::string> Scratch::place_script(const std::string& name, std::string
   return path;
 }
 
+void Scratch::remove_task() {
+  const auto root = open_at(parent_.get(), name_, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  if (root) (void)remove_tree(root->get(), "task");
+}
+
 Expected<void> Scratch::remove() {
   if (!parent_.valid()) return {};
   data_.reset();

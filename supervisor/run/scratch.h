@@ -34,6 +34,9 @@ class Scratch {
   /// Lays the script's copy (mode 0444) into task/ and returns its path. `name` is a file name, no path.
   Expected<std::string> place_script(const std::string& name, std::string_view bytes);
 
+  /// Removes task/, once nothing runs any more; what is left of it goes with the rest.
+  void remove_task();
+
   /// What the script may not find after the end: removes everything. Idempotent. Errors: the first thing that could not be removed.
   Expected<void> remove();
 

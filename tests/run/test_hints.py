@@ -20,7 +20,7 @@ HINTS = {
     "device": ("import os, stat\nos.mknod('d', stat.S_IFCHR | 0o600, 259)\n", ["regular files and FIFOs"], []),
     "signal": ("import os\nos.kill(os.getppid(), 9)\n", ["own processes"], []),
     "memory file": ("import os\nos.memfd_create('x')\n", ["syscalls.base exec"], []),
-    "another call": ("import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\nlibc.shmget(0x706a, 4096, 0o1600)\nraise PermissionError(ctypes.get_errno(), 'shared memory')\n", ["shmget", "syscalls.allow"], []),
+    "another call": ("import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\nlibc.shmget(0x706a, 4096, 0o1600)\nraise PermissionError(ctypes.get_errno(), 'shmget')\n", ["shmget", "syscalls.allow"], []),
     "unlisted file": ("open('{unlisted}/there')\n", ["filesystem.read"], ["--input"]),
     "unlisted new file": ("open('{unlisted}/x', 'w')\n", ["filesystem.write", "current folder"], []),
     "read-only file": ("open('/usr/lib/os-release', 'a')\n", ["own permissions"], ["filesystem.read"]),
@@ -35,7 +35,16 @@ HINTS = {
     "too many files": ("l = [open('/dev/null') for _ in range(1000)]\n", ["limits.open_files"], []),
     "a large file": ("open('f', 'wb').truncate(1 << 40)\n", ["limits.file_size"], []),
     "beside, by an absolute path": ("open({beside!r})\n", ["--input"], ["filesystem.read"]),
+    "a cause": ("try:\n    open('{unlisted}/there')\nexcept OSError as e:\n    raise RuntimeError('no configuration') from e\n", ["/unlisted/there", "filesystem.read"], []),
+    "the output folder": ("import os\nos.mkdir('output')\n", ["exist_ok"], ["filesystem"]),
+    "a database beside the script": ("import os, sqlite3\nsqlite3.connect(os.path.dirname(__file__) + '/x.db').execute('create table t(a)')\n", ["SQLite", "current folder"], []),
+    "a link that leads out": ("import os\nos.symlink('{unlisted}/there', 'l')\nopen('l')\n", ["is a link to", "/unlisted/there"], []),
     # Nothing of the jail's doing: no hint.
+    "a lock that is held, after a handled refusal": (
+        "import fcntl, os\ntry:\n    os.kill(os.getppid(), 0)\nexcept OSError:\n    pass\na, b = open('l', 'w'), open('l', 'w')\nfcntl.flock(a, fcntl.LOCK_EX)\n"
+        "fcntl.flock(b, fcntl.LOCK_EX | fcntl.LOCK_NB)\n", [], ["target", ";"]),
+    "another user's identity, after a handled refusal": ("import os\nopen('f', 'w')\ntry:\n    os.chmod('f', 0o4755)\nexcept OSError:\n    pass\nos.setuid(0)\n", [], ["set-user-ID"]),
+    "a foreign file, after a handled refusal": ("import os\nopen('f', 'w')\ntry:\n    os.kill(os.getppid(), 0)\nexcept OSError:\n    pass\nos.chown('f', 0, 0)\n", [], ["target"]),
     "an own error": ("raise ValueError('x')\n", [], [";"]),
     "an own permission error": ("raise PermissionError('not for you')\n", [], [";"]),
     "an error after a name lookup": ("import pwd\nlist(pwd.getpwall())\nimport ctypes\nctypes.CDLL(None).getpwnam(b'nobody')\nraise RuntimeError('x')\n", [], [";", "network"]),
@@ -62,6 +71,7 @@ def test_a_refusal_says_what_to_change(podjail, kind):
 PROGRAMS = {
     "in the work folder": ("open('tool', 'w').write('#!/bin/sh\\n')\nos.chmod('tool', 0o755)\nsubprocess.run(['./tool'])\n", ["work folder", "agent"], ["filesystem.execute"]),
     "without the mode": ("open('tool', 'w').write('#!/bin/sh\\n')\nsubprocess.run(['./tool'])\n", ["chmod +x"], ["agent", "filesystem"]),
+    "of the system by its name": ("subprocess.run(['git', '--version'])\n", ["/git", "filesystem.execute"], ["work folder"]),
     "of the system": ("subprocess.run(['/usr/bin/true'])\n", ["filesystem.execute"], ["filesystem.read", "--input"]),
     "by exec": ("os.execv('/usr/bin/true', ['true'])\n", ["filesystem.execute"], ["filesystem.read"]),
 }
@@ -94,6 +104,34 @@ def test_what_of_the_input_cannot_be_changed_says_what_can(podjail, kind):
     message = outcome.result["message"]
     assert all(word in message for word in words), message
     assert "filesystem.write" not in message
+
+
+def test_a_manager_process_says_that_unix_sockets_are_missing(podjail):
+    source = "import multiprocessing\nif __name__ == '__main__':\n    multiprocessing.Manager()\n"
+    assert "unix sockets" in podjail.run(source, policy="data", sets=RAW).expect("failed", reason="exception").result["message"]
+
+
+def test_a_folder_script_does_not_ask_for_what_python3_would_not_find(podjail):
+    podjail.write("helper.py", "")
+    podjail.write("app/__main__.py", "import helper\n")
+    message = podjail.run(podjail.dir / "in/app").expect("failed", reason="exception").result["message"]
+    assert "--input" not in message
+
+
+def test_an_unreadable_workdir_is_named(podjail):
+    podjail.write("proj/Makefile", "all:\n")
+    outcome = podjail.exec("make", policy="agent", options=["--workdir", podjail.dir / "in/proj"]).expect("failed", reason="exit_code")
+    assert "--workdir" in outcome.result["message"] and "filesystem.read" in outcome.result["message"]
+
+
+def test_a_forged_claim_cannot_make_hints_slow(podjail):
+    """Names without end, and each a chain of links."""
+    source = (
+        "import os, time\ndetour = 'a/../' * 800\nfor i in range(38):\n    os.symlink(detour + f'l{i + 1}', f'l{i}')\nopen('l38', 'w')\nos.mkdir('a')\n"
+        "raise PermissionError(\"[Errno 13] Permission denied: \" + \" \".join(\"'l0'\" for _ in range(100000)))\n"
+    )
+    outcome = podjail.run(source, sets=RAW).expect("failed", reason="exception")
+    assert outcome.seconds < 5
 
 
 def test_an_unlisted_port_is_named(podjail):

@@ -90,8 +90,28 @@ def test_links_to_anything_else_are_no_artifacts(podjail, mode):
     assert len(outcome.get("artifacts.refused")) == 9
 
 
-def test_a_tar_of_the_input_holds_the_files(podjail):
-    source = "import tarfile\nwith tarfile.open('output/all.tar', 'w') as t:\n    t.add('data')\n    t.add('top.csv')\n"
+BESIDE = {
+    "kinds": "print([(e.name, e.is_file(follow_symlinks=False), e.is_symlink(), e.stat(follow_symlinks=False).st_size) for e in os.scandir(here / 'data')])\n",
+    "guard": "print((here / 'data/b.csv').resolve().relative_to(here.resolve()))\n",
+    "real path": "print(os.path.realpath(here / 'data/b.csv') == os.path.join(os.path.realpath(here), 'data/b.csv'))\n",
+    "copytree": "import shutil\nshutil.copytree(here / 'data', 'new', symlinks=True)\nopen('new/b.csv', 'a').write('!')\nprint((here / 'data/b.csv').read_text())\n",
+    "archive": "import io, tarfile\nb = io.BytesIO()\nwith tarfile.open(fileobj=b, mode='w') as t:\n    t.add(here / 'data', 'data')\nb.seek(0)\nprint([(m.name, m.isreg(), m.size) for m in tarfile.open(fileobj=b) if not m.isdir()])\n",
+}
+
+
+@pytest.mark.parametrize("kind", BESIDE)
+def test_files_beside_the_script_are_files(podjail, kind):
+    source = "import os, pathlib\nhere = pathlib.Path(__file__).parent\n" + BESIDE[kind]
+    outcome = task(podjail, source, {"top.csv": "1", "data/b.csv": "10"}).expect("succeeded")
+    (podjail.dir / "mine").mkdir()
+    python = subprocess.run([harness.PYTHON, podjail.dir / "in/task/main.py"], cwd=podjail.dir / "mine", capture_output=True, check=True)
+    assert outcome.out == python.stdout
+
+
+@pytest.mark.parametrize("how", ["data", "__import__('os').path.join(__import__('os').path.dirname(__file__), 'data')"])
+def test_a_tar_of_the_input_holds_the_files(podjail, how):
+    data = "'data'" if how == "data" else how
+    source = f"import tarfile\nwith tarfile.open('output/all.tar', 'w') as t:\n    t.add({data}, 'data')\n    t.add('top.csv')\n"
     outcome = task(podjail, source, {"top.csv": "1", "data/b.csv": "10"}).expect("succeeded")
     listed = subprocess.run(["tar", "-tvf", outcome.folder / "artifacts/all.tar"], capture_output=True, text=True, check=True).stdout
     assert [line[0] for line in listed.splitlines()] == ["d", "-", "-"], listed
@@ -107,9 +127,8 @@ EDITS = {
     "rmtree": "import os, shutil\nshutil.rmtree('data')\nprint(os.path.exists('data'))\n",
     "fileinput": "import fileinput\nfor line in fileinput.input('conf.ini', inplace=True):\n    print(line.upper(), end='')\nprint(open('conf.ini').read())\n",
     "mmap": "import mmap\nwith open('conf.ini', 'r+b') as f, mmap.mmap(f.fileno(), 0) as m:\n    m[0:1] = b'Z'\nprint(open('conf.ini').read())\n",
-    "by the path beside the script": (
-        "import os\nbase = os.path.dirname(os.path.abspath(__file__))\nopen(os.path.join(base, 'conf.ini'), 'w').write('w')\n"
-        "print(open('conf.ini').read(), open(os.path.join(base, 'conf.ini')).read())\n"
+    "seen by the path beside the script": (
+        "import os\nopen('conf.ini', 'a').write('!')\nprint(open(os.path.join(os.path.dirname(os.path.abspath(__file__)), 'conf.ini')).read())\n"
     ),
     "a read-only file": "import os\nprint(os.access('conf.ini', os.W_OK), oct(os.stat('conf.ini').st_mode & 0o777))\n",
 }
@@ -139,7 +158,7 @@ def test_a_wal_database_can_be_read_and_written(podjail):
         connection.execute("create table sale(n)")
         connection.execute("insert into sale values (10)")
     connection.close()
-    for name in ("'sales.db'", "__import__('pathlib').Path(__file__).parent / 'sales.db'"):
+    for name in ("'sales.db'", "__import__('os').path.abspath('sales.db')"):
         source = f"import sqlite3\ndb = sqlite3.connect({name})\nprint(db.execute('select sum(n) from sale').fetchone()[0])\ndb.execute('insert into sale values (1)')\ndb.commit()\n"
         assert task(podjail, source, {}).expect("succeeded").out == b"10\n"
 

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 
@@ -74,13 +75,27 @@ TEST_F(Artifacts, LinksToFilesOfTheInputAreTakenAsFiles) {
   InputTree input;
   using Kind = InputEntry::Kind;
   input.entries = {{.path = "copy.csv"}, {.kind = Kind::folder, .path = "sub"}, {.path = "sub/a.csv"}};
-  links_ = {root_ + "/data/work/output", {root_ + "/in", root_ + "/data/work"}, &input};
+  links_ = {root_ + "/data/work/output", root_ + "/data/work", root_ + "/task", root_ + "/in", &input};
   const ArtifactReport report = collect();
   ASSERT_EQ(report.files.size(), 2U);
   EXPECT_EQ(report.files[0].sha256, sha256_hex("given"));
   EXPECT_EQ(report.files[1].sha256, sha256_hex("copied"));
   EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(root_ + "/out/artifacts/a.csv")));
   for (const char* refused : {"own.csv", "hidden.json", "sub"}) EXPECT_EQ(reasons_[refused], "symlink") << refused;
+}
+
+TEST_F(Artifacts, LongChainsOfLinksAreRefusedAtOnce) {
+  std::ofstream(root_ + "/in.csv") << "x";
+  InputTree input;
+  for (int i = 0; i < 20; ++i) input.entries.push_back({.kind = InputEntry::Kind::link, .path = "l" + std::to_string(10 + i)});
+  std::string detour;
+  for (int i = 0; i < 800; ++i) detour += "a/../";
+  for (int i = 0; i < 20; ++i) fs::create_symlink(detour + "l" + std::to_string(11 + i), root_ + "/data/work/l" + std::to_string(10 + i));
+  for (int i = 0; i < 200; ++i) fs::create_symlink("../l10", output("x" + std::to_string(i)));
+  links_ = {root_ + "/data/work/output", root_ + "/data/work", root_ + "/task", root_ + "/in", &input};
+  const auto before = std::chrono::steady_clock::now();
+  EXPECT_EQ(collect().refused_count, 200U);
+  EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(5));
 }
 
 TEST_F(Artifacts, TotalsCountWhatTheListLeavesOut) {
