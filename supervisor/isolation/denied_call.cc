@@ -97,9 +97,12 @@ CallDecision decide_kill(std::string_view what, const seccomp_data& call, unsign
   const int pid = as_int(call, 0);
   const std::string signal = signal_name(as_int(call, signal_index));
   if (pid == -1) return denied(what, "every process, " + signal);
-  // A process group lies within one session, and the tree's sessions hold nobody else: its leader stands for it.
-  if (pid < -1 && pid != INT32_MIN && call.nr == SYS_kill)
-    return by_target(what, -pid, "process group " + std::to_string(-pid) + ", " + signal);
+  // A process group lies within one session, and the tree's sessions hold nobody else: one member stands for it.
+  if (pid < -1 && pid != INT32_MIN && call.nr == SYS_kill) {
+    CallDecision decision = by_target(what, -pid, "process group " + std::to_string(-pid) + ", " + signal);
+    decision.group = true;
+    return decision;
+  }
   return by_target(what, pid, "pid " + std::to_string(pid) + ", " + signal);
 }
 

@@ -105,16 +105,18 @@ void plan_landlock_filesystem(const LayerInput& input, Plan& plan, LayerPlan& li
     for (const char* path : kInterpreters) add(landlock, path, kRun, kOptional);
   }
   add(landlock, paths.runner, kRun, !kOptional);
-  // What is made in the work folder can be executed: sh FILE and a memfd can be in any case.
-  std::uint64_t scratch = kWrite;
-  if (programs) scratch |= kExecute;
+  // What the work folder and the input hold can be executed: sh FILE and a memfd can be in any case.
+  const std::uint64_t execute = programs ? kExecute : 0;
+  std::uint64_t scratch = kWrite | execute;
   // Unix sockets, where Landlock keeps them within the run.
   if (programs && (landlock.handled_fs & kResolveUnix) != 0) scratch |= kMakeSock;
   add(landlock, paths.scratch, scratch, !kOptional);
-  add(landlock, paths.script_dir, kRead, !kOptional);
-  add(landlock, paths.input_dir, paths.input_entries.empty() ? kRead : kReadDir, !kOptional);
+  add(landlock, paths.script_dir, kRead | execute, !kOptional);
+  add(landlock, paths.input_dir, paths.input_entries.empty() ? kRead | execute : kReadDir, !kOptional);
   // Whoever wrote the input may have made one a link to anywhere.
-  for (const std::string& entry : paths.input_entries) landlock.paths.push_back({entry, kRead & landlock.handled_fs, kOptional, false});
+  for (const std::string& entry : paths.input_entries) {
+    landlock.paths.push_back({entry, (kRead | execute) & landlock.handled_fs, kOptional, false});
+  }
 }
 
 void plan_landlock_network(const LayerInput& input, Plan& plan, LayerPlan& line) {

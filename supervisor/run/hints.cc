@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "run/find_runner.h"
+#include "run/granted.h"
 #include "sys/landlock_abi.h"
 
 namespace podjail {
@@ -45,18 +46,6 @@ std::vector<std::string> names_in(std::string_view message) {
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string::npos ? "." : path.substr(0, slash);
-}
-
-std::string real(const std::string& path) {
-  std::error_code error;
-  const std::filesystem::path found = std::filesystem::weakly_canonical(path, error);
-  return error ? path : found.string();
-}
-
-bool is_beneath(std::string_view path, std::string_view folder) {
-  if (folder.empty()) return false;
-  if (folder == "/" || path == folder) return true;
-  return path.starts_with(folder) && path[folder.size()] == '/';
 }
 
 bool lies_beside(const std::string& folder, const std::string& name) {
@@ -106,15 +95,6 @@ const Row kRows[] = {
     {"prlimit64", "EPERM", kOwnProcesses, {"limit"}},
     {"memfd_create", "EPERM", "memory files take syscalls.base exec (--policy agent); tempfile.TemporaryFile() needs nothing", {"memfd"}},
 };
-
-// What Landlock grants at this path: of all rules for the folders above it.
-std::uint64_t granted(const Plan& plan, const std::string& path) {
-  std::uint64_t access = 0;
-  for (const LandlockPath& rule : plan.landlock.paths) {
-    if (is_beneath(path, real(rule.path))) access |= rule.access;
-  }
-  return access;
-}
 
 class Hints {
  public:
@@ -176,7 +156,7 @@ class Hints {
     const std::string& name = names.front();
     if (type_ == "KeyError" && name == "PODJAIL_INPUT_DIR") return "there is no input folder: " + pass;
     if (type_ == "FileNotFoundError" && lies_beside(folder, name)) return beside(name);
-    if (type_ == "PermissionError" && name.front() == '/' && is_beneath(real(name), real(folder))) return beside(name);
+    if (type_ == "PermissionError" && name.front() == '/' && is_beneath(real_path(name), real_path(folder))) return beside(name);
     if (type_ != "ModuleNotFoundError") return {};
     const std::string module = name.substr(0, name.find('.'));
     for (const std::string& file : {module + ".py", module}) {
@@ -205,20 +185,20 @@ class Hints {
     const bool program = mentions(kExecutes);
     std::string shown = name.front() == '/' ? name : prepared_.scratch.work() + "/" + name;
     if (program && !contains(name, "/")) shown = find_command(name, environment("PATH"), prepared_.cwd).value_or(shown);
-    const std::string path = real(shown);
+    const std::string path = real_path(shown);
     if (is_beneath(path, "/proc")) {
       return name + ": of /proc only the run's own processes can be read, and not by programs that it executes";
     }
     if (is_beneath(path, "/dev/pts") || path == "/dev/ptmx" || path == "/dev/tty") return terminals();
     if (is_beneath(path, "/dev/shm")) {
-      return granted(prepared_.plan, path) != 0 ? "/dev/shm can't be listed, and holds files alone"
-                                                : "/dev/shm takes limits.threads above 1";
+      return granted(prepared_.plan.landlock, path) != 0 ? "/dev/shm can't be listed, and holds files alone"
+                                                         : "/dev/shm takes limits.threads above 1";
     }
-    const std::uint64_t access = granted(prepared_.plan, path);
+    const std::uint64_t access = granted(prepared_.plan.landlock, path);
     struct stat about {};
     const bool there = ::stat(path.c_str(), &about) == 0;
     if (program) return of_program(shown, path, access, there && (about.st_mode & 0111) == 0);
-    if (prepared_.input && is_beneath(path, real(prepared_.input->folder))) return of_input_file(shown);
+    if (prepared_.input && is_beneath(path, real_path(prepared_.input->folder))) return of_input_file(shown);
     if (is_beneath(path, prepared_.scratch.task())) {
       return "the folder of __file__ is read-only: write to the current folder, output/ or $TMPDIR";
     }
@@ -297,7 +277,7 @@ class Hints {
 }  // namespace
 
 std::string hint_for(const Result& result, const RunRequest& request, const Prepared& prepared) {
-  if (request.workdir && (granted(prepared.plan, real(*request.workdir)) & landlock::kReadDir) == 0) {
+  if (request.workdir && (granted(prepared.plan.landlock, real_path(*request.workdir)) & landlock::kReadDir) == 0) {
     return "the command can't read --workdir " + *request.workdir + ", which the policy doesn't list (filesystem.read)";
   }
   if (!result.script.claim || !result.script.claim->exception) return {};

@@ -1,6 +1,7 @@
 #include "run/notify.h"
 
 #include <fcntl.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -54,6 +55,13 @@ NotifyHandler::Answer NotifyHandler::new_thread() {
   return {};
 }
 
+// As the kernel has it: what is nowhere is ESRCH, by which programs see that a worker of theirs has ended; it is no violation.
+NotifyHandler::Answer NotifyHandler::reach(const CallDecision& decision) const {
+  if (tree_.contains(decision.target) || (decision.group && tree_.has_group(decision.target))) return {};
+  if (::kill(decision.group ? -decision.target : decision.target, 0) != 0 && errno == ESRCH) return {ESRCH, {}, false};
+  return {decision.err, {}};
+}
+
 NotifyHandler::Answer NotifyHandler::answer(const CallDecision& decision, pid_t caller) {
   switch (decision.kind) {
     case CallDecision::Kind::deny:
@@ -63,7 +71,7 @@ NotifyHandler::Answer NotifyHandler::answer(const CallDecision& decision, pid_t 
     case CallDecision::Kind::new_thread:
       return new_thread();
     case CallDecision::Kind::target:
-      return {tree_.contains(decision.target) ? 0 : decision.err, {}};
+      return reach(decision);
     case CallDecision::Kind::proc_file:
     case CallDecision::Kind::terminal:
     case CallDecision::Kind::claim:
@@ -121,7 +129,8 @@ NotifyHandler::Giver NotifyHandler::giver(CallDecision::Kind kind) {
 
 std::optional<Cause> NotifyHandler::handle() {
   std::optional<Cause> cause;
-  for (int i = 0; i < kMaxPerTurn; ++i) {
+  const auto until = Monotonic::now() + kTurn;
+  for (int i = 0; i < kMaxPerTurn && Monotonic::now() < until; ++i) {
     Notification notification;
     const auto state = notify_receive(listener_.get(), notification);
     if (!state || *state != NotifyState::one) break;
@@ -136,7 +145,7 @@ std::optional<Cause> NotifyHandler::handle() {
       continue;
     }
     (void)notify_deny(listener_.get(), notification.id, given.err);
-    if (!frozen_) violations_.add("seccomp", decision.what, decision.detail, errno_name(given.err));
+    if (!frozen_ && given.record) violations_.add("seccomp", decision.what, decision.detail, errno_name(given.err));
     if (!cause && given.cause) cause = std::move(given.cause);
   }
   return cause;

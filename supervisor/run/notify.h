@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -19,7 +20,9 @@ namespace podjail {
 /// a PID are let through where it is in the tree, and what wire/runner_request.h lists is given.
 class NotifyHandler {
  public:
-  static constexpr int kMaxPerTurn = 64;  ///< so that a flood of denied calls can't starve timers and signals
+  /// So that a flood of denied calls, or one that takes long to answer, can't starve timers and signals.
+  static constexpr int kMaxPerTurn = 64;
+  static constexpr auto kTurn = std::chrono::milliseconds(20);
 
   NotifyHandler(Fd listener, SeccompPlan plan, const Policy::Limits& limits, Tree& tree, SharedMemory& shared_memory,
                 ViolationLog& violations)
@@ -32,7 +35,7 @@ class NotifyHandler {
 
   [[nodiscard]] int fd() const { return listener_.get(); }
 
-  /// At most kMaxPerTurn notifications. Returns what has to end the run, if anything (limits.processes).
+  /// At most kMaxPerTurn notifications, none begun after kTurn. Returns what has to end the run, if anything (limits.processes).
   std::optional<Cause> handle();
 
   /// From now on every clone gets EAGAIN: nothing new is born while the tree is being killed.
@@ -45,8 +48,10 @@ class NotifyHandler {
   struct Answer {
     int err = 0;  ///< 0: CONTINUE
     std::optional<Cause> cause;
+    bool record = true;  ///< as a violation, where there is an errno
   };
   Answer answer(const CallDecision& decision, pid_t caller);
+  [[nodiscard]] Answer reach(const CallDecision& decision) const;
   Answer new_process(pid_t caller);
   Answer new_thread();
 

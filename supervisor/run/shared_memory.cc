@@ -1,18 +1,20 @@
 #include "run/shared_memory.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "sys/dir.h"
-#include "sys/proc_read.h"
 
 namespace podjail {
 namespace {
 
 constexpr const char* kFolder = "/dev/shm";  // glibc's, since 2.34 a constant (sysdeps/posix/shm-directory.h)
+constexpr std::uint64_t kInode = 1024;       // struct shmem_inode_info with its dentry, about: 100 000 empty files are 100 MB
 
 Dir list(int folder) {
   return read_entries(Fd(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
@@ -24,7 +26,9 @@ bool same(const timespec& a, const timespec& b) {
 
 }  // namespace
 
-SharedMemory::SharedMemory() : folder_(::open(kFolder, O_PATH | O_DIRECTORY | O_CLOEXEC)), alone_(::getpid() == 1) {
+SharedMemory::SharedMemory(bool reachable) {
+  if (!reachable) return;
+  folder_ = Fd(::open(kFolder, O_PATH | O_DIRECTORY | O_CLOEXEC));
   struct stat about {};
   if (!folder_.valid() || ::fstat(folder_.get(), &about) != 0) return;
   device_ = about.st_dev;
@@ -45,15 +49,15 @@ void SharedMemory::for_each_new(Use use) const {
   }
 }
 
-void SharedMemory::note(const struct stat& about) {
-  if (S_ISREG(about.st_mode) && about.st_dev == device_ && about.st_uid == ::geteuid() && !before_.contains(about.st_ino)) {
-    own_.insert(about.st_ino);
+void SharedMemory::note(const OpenFile& file) {
+  if (S_ISREG(file.mode) && file.device == device_ && file.owner == ::geteuid() && !before_.contains(file.inode)) {
+    own_.insert(file.inode);
   }
 }
 
 void SharedMemory::claim(pid_t process, int fd) {
-  struct stat about {};
-  if (::stat(("/proc/" + std::to_string(process) + "/fd/" + std::to_string(fd)).c_str(), &about) == 0) note(about);
+  if (!folder_.valid()) return;
+  if (const auto file = open_file_of(process, fd)) note(*file);
 }
 
 bool SharedMemory::changed() const {
@@ -67,10 +71,6 @@ void SharedMemory::look(std::span<const pid_t> members) {
   seen_ = about.st_mtim;
   std::set<ino_t> made;
   for_each_new([&](const char*, const struct stat& status) { made.insert(status.st_ino); });
-  if (alone_) {
-    own_.insert(made.begin(), made.end());
-    return;
-  }
   std::erase_if(made, [this](ino_t inode) { return own_.contains(inode); });
   if (made.empty()) return;
   for (const pid_t pid : members) {
@@ -80,7 +80,9 @@ void SharedMemory::look(std::span<const pid_t> members) {
     const Fd process(::open(("/proc/" + std::to_string(pid) + "/fd").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     const Dir dir = process.valid() ? list(process.get()) : nullptr;
     while (const dirent* const entry = dir ? ::readdir(dir.get()) : nullptr) {
-      if (::fstatat(process.get(), entry->d_name, &about, 0) == 0 && made.contains(about.st_ino)) note(about);
+      if (is_dot(entry->d_name)) continue;
+      const auto file = open_file_of(pid, std::atoi(entry->d_name));
+      if (file && made.contains(file->inode)) note(*file);
     }
   }
 }
@@ -89,13 +91,12 @@ std::uint64_t SharedMemory::bytes() const {
   std::uint64_t total = 0;
   if (own_.empty()) return total;
   for_each_new([&](const char*, const struct stat& about) {
-    if (own_.contains(about.st_ino)) total += static_cast<std::uint64_t>(about.st_blocks) * 512;
+    if (own_.contains(about.st_ino)) total += static_cast<std::uint64_t>(about.st_blocks) * 512 + kInode;
   });
   return total;
 }
 
 std::uint64_t SharedMemory::remove() {
-  if (changed()) look({});
   if (own_.empty()) return 0;
   std::vector<std::string> names;
   for_each_new([&](const char* name, const struct stat& about) {

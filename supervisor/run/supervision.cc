@@ -17,10 +17,12 @@
 #include "base/units.h"
 #include "isolation/verify.h"
 #include "result/write.h"
+#include "run/granted.h"
 #include "run/held_signals.h"
 #include "run/limits_watch.h"
 #include "run/signal_origin.h"
 #include "sys/files.h"
+#include "sys/landlock_abi.h"
 #include "sys/seccomp_notify.h"
 
 namespace podjail {
@@ -157,7 +159,8 @@ Expected<void> Supervision::start() {
     spec.program = prepared_.plan.seccomp.on ? &program_ : nullptr;
     spec.landlock_probe = prepared_.plan.landlock.on ? landlock_probe_ : "";
   }
-  shared_memory_.emplace();
+  const LandlockPlan& landlock = prepared_.plan.landlock;
+  shared_memory_.emplace(!landlock.on || (granted(landlock, "/dev/shm") & landlock::kMakeReg) != 0);
   forked_at_ = step_at_ = Monotonic::now();
   child_ = TRY(spawn(spec));
   const SeccompPlan& seccomp = prepared_.plan.seccomp;
@@ -331,7 +334,7 @@ void Supervision::say_go() {
   go_at_ = Monotonic::now();
   violations_.start(go_at_);
   if (policy_.limits.wall) wall_deadline_ = go_at_ + *policy_.limits.wall;
-  next_tick_ = next_scratch_ = next_shared_ = go_at_;
+  next_tick_ = next_scratch_ = next_shared_ = next_named_ = go_at_;
   if (auto sent = wire::send_frame(control_.get(), wire::Type::go, ""); !sent) {
     return stop({Status::internal_error, "setup", sent.error().message(), true}, true);
   }
@@ -391,8 +394,13 @@ void Supervision::on_notification(std::uint32_t events) {
 // Shared memory counts once, and also what has a name in /dev/shm and is mapped by nobody. The exact sum is slow: only where the quick one,
 // which counts shared memory for each of its processes, would end the run.
 std::uint64_t Supervision::memory_of(const Tree::Count& count) {
-  if (shared_memory_->changed()) shared_memory_->look(tree_->members());
-  const std::uint64_t named = shared_memory_->bytes();
+  if (const auto before = Monotonic::now(); before >= next_named_) {
+    if (shared_memory_->changed()) shared_memory_->look(tree_->members());
+    named_memory_ = shared_memory_->bytes();
+    const auto after = Monotonic::now();
+    next_named_ = after + 20 * (after - before);  // thousands of files take their time
+  }
+  const std::uint64_t named = named_memory_;
   const std::uint64_t quick = count.private_memory + count.shared_memory + named;
   if (!over_memory(policy_.limits, quick) || (count.processes < 2 && named == 0)) return quick;
   const std::uint64_t least = count.private_memory + named;

@@ -118,7 +118,8 @@ class Supervision {
   int reports_ = 0;
   bool root_ended_ = false, killing_ = false, draining_ = false;
   std::optional<Monotonic::time_point> phase_deadline_, wall_deadline_, kill_deadline_, give_up_;
-  Monotonic::time_point next_tick_, next_scratch_, next_shared_, forked_at_, step_at_, go_at_, ended_at_;
+  Monotonic::time_point next_tick_, next_scratch_, next_shared_, next_named_, forked_at_, step_at_, go_at_, ended_at_;
+  std::uint64_t named_memory_ = 0;  ///< of files in /dev/shm, at the last look
   Supervised out_;
 };
 

@@ -35,6 +35,10 @@ bool Tree::contains(pid_t id) const {
   return false;
 }
 
+bool Tree::has_group(pid_t group) const {
+  return std::ranges::any_of(members(), [group](pid_t pid) { return ::getpgid(pid) == group; });
+}
+
 Tree::Count Tree::count() const {
   Count total;
   for (const pid_t pid : members()) {

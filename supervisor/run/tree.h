@@ -17,7 +17,8 @@ class Tree {
   /// `single`: the jail denies fork, so the root is all there can be and /proc need not be searched.
   Tree(pid_t root, bool single) : root_(root), single_(single) {}
 
-  [[nodiscard]] bool contains(pid_t id) const;  ///< a PID or a TID of it
+  [[nodiscard]] bool contains(pid_t id) const;      ///< a PID or a TID of it
+  [[nodiscard]] bool has_group(pid_t group) const;  ///< a process group with a member in it; its leader may have ended
   struct Count {
     std::uint64_t processes = 0, threads = 0;
     std::uint64_t private_memory = 0;  ///< bytes: anonymous, swapped, page tables

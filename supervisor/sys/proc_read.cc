@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -193,7 +194,22 @@ std::uint64_t parse_shared_pss(std::string_view smaps) {
   return total;
 }
 
+Expected<OpenFile> open_file_of(pid_t pid, int fd) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/fd/" + std::to_string(fd);
+  struct statx about {};
+  if (::statx(AT_FDCWD, path.c_str(), AT_STATX_DONT_SYNC, STATX_TYPE | STATX_UID | STATX_INO, &about) != 0)
+    return fail("stat", errno, path);
+  return OpenFile{.mode = about.stx_mode,
+                  .device = makedev(about.stx_dev_major, about.stx_dev_minor),
+                  .special = makedev(about.stx_rdev_major, about.stx_rdev_minor),
+                  .inode = about.stx_ino,
+                  .owner = about.stx_uid};
+}
+
 std::optional<unsigned> terminal_of(pid_t pid, int fd) {
+  constexpr unsigned kMajor = 5, kMinor = 2;  // ptmx: Documentation/admin-guide/devices.txt
+  const auto file = open_file_of(pid, fd);
+  if (!file || !S_ISCHR(file->mode) || file->special != makedev(kMajor, kMinor)) return std::nullopt;
   const auto text = read_proc_file("/proc/" + std::to_string(pid) + "/fdinfo/" + std::to_string(fd));
   constexpr std::string_view kKey = "tty-index:";
   for (std::string_view rest = text ? std::string_view(*text) : std::string_view(); !rest.empty();) {

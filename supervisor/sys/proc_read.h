@@ -51,7 +51,18 @@ std::vector<MappedFile> mapped_files(pid_t pid);  ///< empty where it can't be r
 /// Of all sharers together it gives what is there, where the sum of RssShmem counts it for each. Walks the page tables: ms per GiB.
 std::uint64_t parse_shared_pss(std::string_view smaps);
 
-/// N of /dev/pts/N, where descriptor `fd` of a process is the master of that pseudo terminal (fdinfo's tty-index, Linux 4.15).
+/// What a descriptor of a process is of, as stat(2) says it. What the kernel has of it in memory will do (AT_STATX_DONT_SYNC): a file
+/// server that doesn't answer can't hold up the caller.
+struct OpenFile {
+  mode_t mode = 0;
+  dev_t device = 0, special = 0;  ///< where it lies; which device it is
+  ino_t inode = 0;
+  uid_t owner = 0;
+};
+Expected<OpenFile> open_file_of(pid_t pid, int fd);
+
+/// N of /dev/pts/N, where descriptor `fd` of a process is the master of that pseudo terminal (fdinfo's tty-index, Linux 4.15). fdinfo is
+/// asked of nothing else: epoll's waits for a lock that the process can hold.
 std::optional<unsigned> terminal_of(pid_t pid, int fd);
 
 /// A file or folder of /proc/PID for reading. ESRCH where there is no such process.

@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "sys/interrupt.h"
+
 namespace podjail {
 namespace {
 
@@ -68,10 +70,18 @@ Expected<void> notify_continue(int listener, std::uint64_t id) {
 Expected<void> notify_give(int listener, std::uint64_t id, int fd, bool cloexec) {
   seccomp_notif_addfd given{};
   given.id = id;
-  given.flags = SECCOMP_ADDFD_FLAG_SEND;
   given.srcfd = static_cast<std::uint32_t>(fd);
   given.newfd_flags = cloexec ? O_CLOEXEC : 0;
-  if (::ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &given) >= 0 || errno == ENOENT) return {};
+  // Not SECCOMP_ADDFD_FLAG_SEND: interrupted, it would let the call return 0, which is a descriptor.
+  constexpr int kTries = 5;  // counted, not timed: a pod whose CPU quota is used up sleeps with its supervisor
+  const Interrupt interrupt(std::chrono::milliseconds(20));
+  int number = -1;
+  for (int i = 0; i < kTries && number < 0; ++i) {
+    number = ::ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &given);
+    if (number < 0 && errno != EINTR) break;
+  }
+  if (number >= 0) return respond(listener, {.id = id, .val = number, .error = 0, .flags = 0});
+  if (errno == ENOENT) return {};
   return fail("give a descriptor", errno);
 }
 

@@ -31,8 +31,9 @@ Expected<void> notify_deny(int listener, std::uint64_t id, int err);
 /// Lets the kernel carry the call out (SECCOMP_USER_NOTIF_FLAG_CONTINUE). Only for calls whose checked arguments are in registers.
 Expected<void> notify_continue(int listener, std::uint64_t id);
 
-/// Puts a copy of `fd` into the caller and lets the call return its number (SECCOMP_ADDFD_FLAG_SEND, Linux 5.14). Errors: EINVAL before
-/// that, EMFILE at the caller's RLIMIT_NOFILE: the call still waits for an answer. ENOENT, where the caller died meanwhile, is none.
+/// Puts a copy of `fd` into the caller and lets the call return its number (SECCOMP_IOCTL_NOTIF_ADDFD, Linux 5.9). The caller has to get
+/// the CPU for it, which it can put off (SCHED_IDLE beside busy processes): tried for 100 ms. Errors: EINVAL before 5.9, EMFILE at the
+/// caller's RLIMIT_NOFILE, EINTR after that time: the call still waits for an answer. ENOENT, where the caller died meanwhile, is none.
 Expected<void> notify_give(int listener, std::uint64_t id, int fd, bool cloexec);
 
 /// Lets the call return 0 without being carried out.

@@ -158,3 +158,46 @@ def test_a_socket_pair_reaches_no_other_socket(podjail, kind):
             daemon.accept()
         with pytest.raises(BlockingIOError):
             datagrams.recv(10)
+
+
+WATCHED = {
+    "a worker that ended": (
+        "import os\npid = os.fork()\nif pid == 0:\n    os._exit(0)\nos.kill(pid, 0)\nos.waitpid(pid, 0)\n"
+        "try:\n    os.kill(pid, 0)\nexcept ProcessLookupError:\n    print('gone')\n"
+    ),
+    "a limit of one that ended": (
+        "import os, resource\npid = os.fork()\nif pid == 0:\n    os._exit(0)\nos.waitpid(pid, 0)\n"
+        "try:\n    resource.prlimit(pid, resource.RLIMIT_CPU, (5, 5))\nexcept ProcessLookupError:\n    print('gone')\n"
+    ),
+    "a group that ended": (
+        "import os\npid = os.fork()\nif pid == 0:\n    os.setpgid(0, 0)\n    os._exit(0)\nos.waitpid(pid, 0)\n"
+        "try:\n    os.killpg(pid, 15)\nexcept ProcessLookupError:\n    print('gone')\n"
+    ),
+    "a group whose leader ended": (
+        "import os, signal, time\nr, w = os.pipe()\npid = os.fork()\nif pid == 0:\n    os.setsid()\n    if os.fork() == 0:\n        os.close(r)\n        time.sleep(60)\n    os._exit(0)\n"
+        "os.close(w)\nos.waitpid(pid, 0)\nos.killpg(pid, signal.SIGKILL)\nprint(os.read(r, 1) == b'' and 'gone')\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("policy", ["data", "agent"])
+@pytest.mark.parametrize("kind", WATCHED)
+def test_who_watches_workers_sees_their_end(podjail, kind, policy):
+    """Also a group's that outlived its leader, as a shell's pipeline does."""
+    outcome = podjail.run(WATCHED[kind], policy=policy, sets=RAW).expect("succeeded")
+    plain = subprocess.run([*harness.as_user(), harness.PYTHON, podjail.write("plain.py", WATCHED[kind])], capture_output=True, check=True)
+    assert outcome.out == plain.stdout == b"gone\n"
+    assert outcome.result["violations"] == []
+
+
+def test_a_program_beside_the_script_and_in_the_input_runs(podjail):
+    """`subprocess.run([Path(__file__).parent / "tool"])`."""
+    folder = podjail.dir / "tools"
+    folder.mkdir()
+    (folder / "tool").write_text("#!/bin/sh\necho hi\n")
+    (folder / "tool").chmod(0o755)
+    (folder / "main.py").write_text(
+        "import os, subprocess\nfor folder in (os.path.dirname(__file__), os.environ['PODJAIL_INPUT_DIR'], '.'):\n    subprocess.run([folder + '/tool'], check=True)\n"
+    )
+    podjail.own(folder)
+    assert podjail.run(folder / "main.py", options=["--input", folder], policy="agent").expect("succeeded").out == b"hi\nhi\nhi\n"

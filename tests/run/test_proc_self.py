@@ -124,3 +124,12 @@ def test_c_extensions_see_the_same(podjail):
         "if os.fork() == 0:\n    print(bool(libc.fopen(b'/proc/self/statm', b're')), bool(libc.opendir(b'/proc/self/fd')), libc.open(b'/proc/self/stat', 0) > 2, flush=True)\n    os._exit(0)\nos.wait()\n"
     )
     assert podjail.run(source, policy="data", sets=RAW).expect("succeeded").out == b"True True True\n"
+
+
+def test_workers_follow_the_links_of_proc(podjail):
+    """/proc/mounts and /proc/net are links to self/."""
+    source = (
+        "import os\ndef look():\n    return [len(open(p).read(100)) > 0 for p in ('/proc/mounts', '/proc/net/dev', '/proc/net/tcp')]\n"
+        "r, w = os.pipe()\nif os.fork() == 0:\n    os.write(w, repr(look()).encode())\n    os._exit(0)\nos.wait()\nprint(look(), os.read(r, 100).decode())\n"
+    )
+    assert podjail.run(source, policy="data", sets=RAW).expect("succeeded").out == b"[True, True, True] [True, True, True]\n"

@@ -118,8 +118,8 @@ def test_what_others_have_stays(podjail):
             path.unlink(missing_ok=True)
 
 
-def test_in_a_pod_all_that_was_made_is_removed(make_pod, binary, base):
-    """PID 1 has the container to itself: what no program said or held is the run's, too. What was there before stays."""
+def test_in_a_pod_the_other_containers_keep_theirs(make_pod, binary, base):
+    """The containers of a pod have one /dev/shm, so PID 1 doesn't own what appears in it."""
     jail = harness.Podjail(binary, base)
     shm = jail.dir / "shm"
     shm.mkdir()
@@ -129,11 +129,41 @@ def test_in_a_pod_all_that_was_made_is_removed(make_pod, binary, base):
     others = [mount for mount in jail.pod.spec["mounts"] if mount["destination"] != "/dev/shm"]
     jail.pod.spec = jail.pod.spec | {"mounts": [*others, pod.bind(shm, "/dev/shm", "rw")]}
     try:
-        outcome = jail.exec("/usr/bin/sh", "-c", "echo x > /dev/shm/left; ls /dev/shm 2> /dev/null; cat /dev/shm/left", policy="agent").expect("succeeded")
-        assert outcome.out == b"x\n"
-        assert os.listdir(shm) == ["before"]
+        script = jail.write("script.py", "import time\nopen('/dev/shm/own', 'w').close()\nprint('up', flush=True)\ntime.sleep(1)\n")
+        out = jail.out()
+        process = jail.start("run", "--quiet", "--out", out, "--set", "validation.enabled=false", script)
+        assert process.stdout.readline() == b"up\n"
+        (shm / "sidecar").write_text("kept")
+        os.chown(shm / "sidecar", jail.uid, jail.gid)
+        jail.finish(process, folder=out).expect("succeeded")
+        assert sorted(os.listdir(shm)) == ["before", "sidecar"]
     finally:
         jail.remove()
+
+
+def test_what_a_policy_without_shared_memory_can_not_reach_stays(podjail):
+    """`strict` has no /dev/shm: nothing there is the run's, whoever holds it."""
+    path = SHM / f"podjail-test-{os.getpid()}-{time.monotonic_ns()}"
+    script = podjail.write("script.py", "import time\nprint('up', flush=True)\ntime.sleep(0.5)\n")
+    out = podjail.out()
+    process = podjail.start("run", "--quiet", "--policy", "strict", "--out", out, "--set", "validation.enabled=false", script)
+    try:
+        assert process.stdout.readline() == b"up\n"
+        path.write_text("kept")
+        os.chown(path, podjail.uid, podjail.gid)
+        podjail.finish(process, folder=out).expect("succeeded")
+        assert path.read_text() == "kept"
+    finally:
+        path.unlink(missing_ok=True)
+
+
+@pytest.mark.claim("C-11")
+def test_empty_files_in_shared_memory_count(podjail):
+    """Each costs the kernel about 1 KiB that no rlimit sees."""
+    name = f"podjail-test-{os.getpid()}-{time.monotonic_ns()}"
+    source = f"import time\nfor i in range(80000):\n    open(f'/dev/shm/{name}-{{i}}', 'w').close()\ntime.sleep(20)\n"
+    podjail.run(source, sets={**RAW, "limits.memory": "64Mi"}).expect("memory_exceeded", reason="limits.memory")
+    assert not {entry for entry in names() if name in entry}
 
 
 @pytest.mark.claim("C-11")

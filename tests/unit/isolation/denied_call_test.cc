@@ -113,6 +113,7 @@ TEST(DeniedCall, AskForMembershipOfATarget) {
   expect_target(call(SYS_kill, {1, SIGTERM}), 1, "pid 1, SIGTERM");
   expect_target(call(SYS_kill, {kHigh | 1, SIGTERM}), 1, "pid 1, SIGTERM");
   expect_target(call(SYS_kill, {static_cast<std::uint64_t>(-55), SIGKILL}), 55, "process group 55, SIGKILL");
+  EXPECT_TRUE(decide_call(call(SYS_kill, {static_cast<std::uint64_t>(-55), SIGKILL}), kPython).group);
   expect_target(call(SYS_tkill, {77, SIGUSR1}), 77, "pid 77, SIGUSR1");
   expect_target(call(SYS_tgkill, {77, 78, SIGUSR1}), 77, "pid 77, SIGUSR1");
   expect_target(call(SYS_rt_sigqueueinfo, {77, 40}), 77, "pid 77, signal 40");

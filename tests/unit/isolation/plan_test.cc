@@ -184,7 +184,8 @@ TEST(Plan, PathsOfAPythonRun) {
   value.syscalls.base = Policy::SyscallBase::exec;
   const Plan exec = make_plan(value, pod(), paths);
   EXPECT_EQ(access(exec, "/s/work"), access(plan, "/s/work") | kExecute);
-  EXPECT_EQ(access(exec, "/s/script"), kReadFile | kReadDir);
+  EXPECT_EQ(access(exec, "/s/script"), kExecute | kReadFile | kReadDir);
+  EXPECT_EQ(access(exec, "/in"), kExecute | kReadFile | kReadDir);
   for (const char* terminal : {"/dev/ptmx", "/dev/tty"}) {
     EXPECT_EQ(access(exec, terminal), kReadFile | kWriteFile | kIoctlDev);
     EXPECT_EQ(access(plan, terminal), 0U);
