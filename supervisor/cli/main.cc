@@ -18,6 +18,7 @@
 #include "cli/policy.h"
 #include "cli/result.h"
 #include "cli/run.h"
+#include "cli/stage.h"
 #include "cli/terminal.h"
 #include "isolation/probe.h"
 #include "run/find_runner.h"
@@ -271,6 +272,9 @@ int main_or_throw(int argc, char** argv) {
   CLI::App* const show = result->add_subcommand("show", "A person's view of a result");
   show->add_option("FILE", o.paths, "result.json, or -")->required()->expected(1);
 
+  CLI::App* const stage_app = app.add_subcommand("stage", "Makes a run's folders on a volume (init container)");
+  stage_app->add_option("DIR", o.paths, "Folders to make for this user")->required();
+
   CLI::App* const version_app = app.add_subcommand("version", "Versions");
   version_app->add_option("--format", o.format)->check(CLI::IsMember({"text", "json"}))->capture_default_str();
 
@@ -306,6 +310,7 @@ int main_or_throw(int argc, char** argv) {
   if (*schema) return policy_schema(o.name);
   if (*list) return policy_list(o.format == "json");
   if (*show) return result_show(o.paths.front());
+  if (*stage_app) return stage(o.paths);
   return version(o.format);
 }
 

@@ -37,6 +37,7 @@ USAGE_ERRORS = [
     ["policy", "schema", "no-such"],
     ["result"],
     ["result", "show"],
+    ["stage"],
     ["version", "--format", "yaml"],
 ]
 
@@ -51,7 +52,7 @@ def test_usage_errors(podjail, argv):
     assert not (podjail.dir / "podjail-out").exists()
 
 
-@pytest.mark.parametrize("argv", [["--help"], *([name, "--help"] for name in ("run", "exec", "check", "explain", "policy", "result", "version"))])
+@pytest.mark.parametrize("argv", [["--help"], *([name, "--help"] for name in ("run", "exec", "check", "explain", "policy", "result", "stage", "version"))])
 def test_help(podjail, argv):
     outcome = podjail.cli(*argv)
     assert outcome.code == 0
