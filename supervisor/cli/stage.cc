@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <filesystem>
 
 #include "base/error.h"
@@ -35,14 +34,8 @@ Expected<void> stage_folder(const std::string& given) {
     folder = TRY(enter_or_make(folder.get(), name, reached));
   }
   if (::faccessat(folder.get(), ".", R_OK | W_OK | X_OK, AT_EACCESS) == 0) return {};
-  const int error = errno;
-  struct stat about {};
-  if (error != EACCES || ::fstat(folder.get(), &about) != 0) return fail("write folder", error, path);
-  char mode[8];
-  std::snprintf(mode, sizeof mode, "%04o", about.st_mode & 07777);
-  return fail("it is there, belongs to uid " + std::to_string(about.st_uid) + " with mode " + mode + ", and uid " +
-                  std::to_string(::geteuid()) + " can't write it; where the kubelet made it for a subPath, mount the volume's root here:",
-              0, path);
+  return fail("write folder", errno,
+              path.string() + " (" + describe_owner(path) + "; where the kubelet made it for a subPath, mount the volume's root instead)");
 }
 
 }  // namespace

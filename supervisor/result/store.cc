@@ -24,17 +24,7 @@ constexpr mode_t kMode = 0644;
 constexpr std::size_t kMaxRecord = 256U << 20;
 
 Error with_owner(Error error, const std::string& path) {
-  struct stat status {};
-  error.subject = path;
-  if (::stat(path.c_str(), &status) == 0) {
-    error.subject += " (owner " + std::to_string(status.st_uid) + ":" + std::to_string(status.st_gid) + ", mode 0" +
-                     [&status] {
-                       std::string octal;
-                       for (int shift = 9; shift >= 0; shift -= 3) octal += static_cast<char>('0' + ((status.st_mode >> shift) & 7));
-                       return octal;
-                     }() +
-                     "; podjail is " + std::to_string(::geteuid()) + ":" + std::to_string(::getegid()) + ")";
-  }
+  error.subject = path + " (" + describe_owner(path) + ")";
   return error;
 }
 

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -214,6 +215,20 @@ TreeSize measure_tree(int folder, std::uint64_t max_bytes, std::uint64_t max_fil
     if (below) levels.push_back(std::move(below));
   }
   return size;
+}
+
+std::string describe_owner(const std::string& path) {
+  struct stat status {};
+  std::string nearest = path;
+  while (::stat(nearest.c_str(), &status) != 0) {
+    const std::size_t slash = nearest.rfind('/');
+    if (slash == std::string::npos || nearest == "/") return {};
+    nearest.resize(std::max<std::size_t>(slash, 1));
+  }
+  char mode[8];
+  std::snprintf(mode, sizeof mode, "0%o", status.st_mode & 07777);
+  return (nearest == path ? "" : nearest + " has ") + "owner " + std::to_string(status.st_uid) + ":" + std::to_string(status.st_gid) +
+         ", mode " + mode + "; podjail is " + std::to_string(::geteuid()) + ":" + std::to_string(::getegid());
 }
 
 Expected<std::string> absolute_path(const std::string& path) {

@@ -53,6 +53,10 @@ struct TreeSize {
 /// changes any more.
 TreeSize measure_tree(int folder, std::uint64_t max_bytes, std::uint64_t max_files, bool unlock = false);
 
+/// Why this user may have no access: "owner 0:0, mode 0755; podjail is 1000:1000", of the path or of the nearest folder above it that is
+/// there, which is named then.
+std::string describe_owner(const std::string& path);
+
 /// Absolute, lexically normal (no "." or ".."; symlinks are left alone).
 Expected<std::string> absolute_path(const std::string& path);
 

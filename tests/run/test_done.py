@@ -296,6 +296,7 @@ def test_out_that_cannot_be_written(podjail, kind):
     outcome = podjail.finish(process, folder=podjail.dir / "nothing")
     assert outcome.code == 73, outcome.describe()
     assert str(out) in outcome.text
+    assert re.search(rf"owner \d+:\d+, mode 0\d+; podjail is {podjail.uid}:{podjail.gid}\)", outcome.text)
     assert outcome.out == b""
 
 

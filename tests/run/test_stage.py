@@ -56,7 +56,7 @@ def test_a_folder_of_another_user_is_named_with_its_owner(podjail):
     os.chown(out, 0, 0)
     outcome = podjail.cli("stage", out)
     assert outcome.code == 73, outcome.describe()
-    assert f"belongs to uid 0 with mode 0755, and uid {podjail.uid} can't write it" in outcome.text and str(out) in outcome.text
+    assert f"owner 0:0, mode 0755; podjail is {podjail.uid}:{podjail.gid}" in outcome.text and str(out) in outcome.text
 
 
 def test_each_folder_is_tried(podjail):
